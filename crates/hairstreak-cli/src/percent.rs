@@ -1,5 +1,7 @@
 //! Percent escapes (RFC 3986, section 2.1), as addresses and paths have them.
 
+use std::net::Ipv6Addr;
+
 /// A segment of a path or a value of a query: each byte that is no letter, digit, hyphen or underscore is escaped. A
 /// segment of dots would otherwise be a step to another folder for what stands between here and the server.
 pub fn escape(text: &str) -> String {
@@ -26,6 +28,17 @@ pub fn unescape(text: &str) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "a part of the address is no UTF-8".into())
 }
 
+/// The host of an address. Behind an address of IPv6 a percent sign begins its zone, as `%25` (RFC 6874) or, as people type it, `%` alone.
+pub fn unescape_host(text: &str) -> Result<String, String> {
+    match text.split_once('%') {
+        Some((ip, zone)) if ip.parse::<Ipv6Addr>().is_ok() => {
+            let zone = zone.strip_prefix("25").filter(|zone| !zone.is_empty()).unwrap_or(zone);
+            Ok(format!("{ip}%{}", unescape(zone)?))
+        }
+        _ => unescape(text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +50,15 @@ mod tests {
         {
             assert_eq!(escape(text), escaped);
             assert_eq!(unescape(escaped).as_deref(), Ok(text));
+        }
+        for (host, expected) in [
+            ("fe80::1%eth0", "fe80::1%eth0"),
+            ("fe80::1%25eth0", "fe80::1%eth0"),
+            ("fe80::1%25", "fe80::1%25"),
+            ("fe80::1%2", "fe80::1%2"),
+            ("a%2Db", "a-b"),
+        ] {
+            assert_eq!(unescape_host(host).as_deref(), Ok(expected), "{host}");
         }
         assert_eq!(unescape("%2f").as_deref(), Ok("/"));
         for wrong in ["%", "%4", "%g0", "%ff"] {

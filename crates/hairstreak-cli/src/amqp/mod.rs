@@ -20,7 +20,9 @@ mod topology;
 mod value;
 
 pub use arguments::{BindArguments, DeclareArguments, DeleteArguments, PurgeArguments, UnbindArguments};
+pub use client::{ClientError, Place, Stream};
 pub use consume::{ConsumeArguments, consume};
 pub use publish::{PublishArguments, publish};
+pub use tls::{roots, server_name};
 pub use topology::{bind, declare, delete, purge, unbind};
 pub use value::{PropertyValues, Record};

@@ -44,10 +44,10 @@ impl TlsArguments {
                 None => Ok(None),
             };
         };
-        let roots = self.ca.as_ref().or(url.ca.as_ref()).cloned().map_or_else(roots, Ok)?;
+        let roots = roots(self.ca.as_deref().or(url.ca.as_deref()))?;
         let options =
             TlsClientOptions { identity: self.identity(url)?, ..TlsClientOptions::new(Pem::file(roots)) };
-        let name = url.server_name.as_ref().unwrap_or(host);
+        let name = url.server_name.as_deref().unwrap_or(server_name(host));
         let client = TlsClient::load(&options, name).map_err(|error: TlsConfigError| error.to_string())?;
         Ok(Some(ClientTls { client, shows_certificate: options.identity.is_some() }))
     }
@@ -79,8 +79,16 @@ impl TlsArguments {
     }
 }
 
-/// The file of CA roots where nobody names one.
-fn roots() -> Result<PathBuf, String> {
+/// The name of a host in its certificate, which knows no zones.
+pub fn server_name(host: &str) -> &str {
+    host.split('%').next().unwrap_or(host)
+}
+
+/// The file of CA roots: the given one, else that of the environment or the system.
+pub fn roots(given: Option<&Path>) -> Result<PathBuf, String> {
+    if let Some(file) = given {
+        return Ok(file.to_owned());
+    }
     if let Some(file) = std::env::var_os(ROOTS_VARIABLE).filter(|file| !file.is_empty()) {
         return Ok(file.into());
     }

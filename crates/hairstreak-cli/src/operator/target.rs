@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 
-use super::client::{Client, HttpAddress, tls_config};
+use super::client::{Client, HttpAddress};
 use super::secret::{ask, read_secret};
+use crate::amqp::{Place, roots, server_name};
 use crate::duration::bounded;
 use crate::failure::Failure;
 
@@ -77,8 +79,16 @@ impl TargetArguments {
                     "there is no password for user '{user}': --password-file or {PASSWORD_VARIABLE} has one"
                 )))?,
         };
-        let tls = address.is_tls.then(|| tls_config(self.ca.as_deref())).transpose()?;
+        let tls = address.is_tls.then(|| self.tls(&address)).transpose()?;
         Ok(Client::new(address, &user, &password, self.timeout, tls))
+    }
+}
+
+impl TargetArguments {
+    fn tls(&self, address: &HttpAddress) -> Result<TlsClient, Failure> {
+        let Place::Tcp { host, .. } = address.tcp() else { return Err(Failure::usage("no host")) };
+        let options = TlsClientOptions::new(Pem::file(roots(self.ca.as_deref()).map_err(Failure::failed)?));
+        TlsClient::load(&options, server_name(&host)).map_err(Failure::failed)
     }
 }
 

@@ -56,15 +56,12 @@ fn tls_trusts_whom_it_is_told_to(broker: &Broker) {
     broker.end(broker.command(&words).env("SSL_CERT_FILE", certificate("ca.pem")), &words, "").good();
     let reason = broker.bad(&["users", "--url", &url, "--ca", &certificate("stranger-ca.pem")], 1);
     assert!(
-        reason.starts_with(&format!("TLS with {} failed: invalid peer certificate", broker.https)),
+        reason.starts_with(&format!("TLS with {} failed: TLS handshake: none of the CA roots", broker.https)),
         "{reason}"
     );
-    for (file, expected) in [("server.key", "it has none"), ("none.pem", "No such file")] {
+    for (file, expected) in [("server.key", "no certificate in PEM in it"), ("none.pem", "No such file")] {
         let reason = broker.bad(&["users", "--url", &url, "--ca", &certificate(file)], 1);
-        assert!(
-            reason.starts_with("cannot use the certificates of ") && reason.contains(expected),
-            "{reason}"
-        );
+        assert!(reason.starts_with(&format!("{}: {expected}", certificate(file))), "{reason}");
     }
     let reason = broker
         .bad(&["users", "--url", &format!("https://{}", broker.http), "--ca", &certificate("ca.pem")], 1);

@@ -148,14 +148,14 @@ fn whom_one_side_does_not_trust_is_told_apart() {
             &["--ca", &ca],
             1,
             format!(
-                "no TLS with {place}: TLS: the peer refuses with the alert CertificateRequired; the broker wants"
+                "no TLS with {place}: TLS: the peer refuses with the alert certificate_required; the broker wants"
             ),
         ),
         (
             node.url(""),
             &["--ca", &ca, "--certificate", &expired, "--certificate-key", &key],
             1,
-            format!("no TLS with {place}: TLS: the peer refuses with the alert CertificateExpired"),
+            format!("no TLS with {place}: TLS: the peer refuses with the alert certificate_expired"),
         ),
         (
             elsewhere,

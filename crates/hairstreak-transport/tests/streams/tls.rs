@@ -78,16 +78,83 @@ fn a_server_is_refused_for_its_name_its_issuer_or_its_age_and_the_error_says_so(
     let stranger_roots = client_with(&TlsClientOptions::new(pem("stranger-ca.pem")));
     let expired = TlsServer::load(&TlsServerOptions::new(identity("expired.pem", "server.key"))).unwrap();
     for (client, server, client_words, server_words) in [
-        (client().for_server("elsewhere.test").unwrap(), server(), "elsewhere.test", "BadCertificate"),
-        (client().for_server("127.0.0.2").unwrap(), server(), "127.0.0.2", "BadCertificate"),
-        (stranger_roots, server(), "none of the CA roots", "UnknownCA"),
-        (client(), expired, "expired", "CertificateExpired"),
+        (client().for_server("elsewhere.test").unwrap(), server(), "elsewhere.test", "bad_certificate"),
+        (client().for_server("127.0.0.2").unwrap(), server(), "127.0.0.2", "bad_certificate"),
+        (stranger_roots, server(), "none of the CA roots", "unknown_ca"),
+        (client(), expired, "expired", "certificate_expired"),
     ] {
         let (client_error, server_error) = refusals(client, server);
         assert_part(&client_error, "TLS handshake: ");
         assert_part(&client_error, client_words);
         assert_part(&server_error, &format!("the peer refuses with the alert {server_words}"));
     }
+}
+
+#[test]
+fn a_server_may_show_a_certificate_that_the_client_was_given_itself() {
+    for name in ["self.pem", "common-name.pem"] {
+        let server = || TlsServer::load(&TlsServerOptions::new(identity(name, "server.key"))).unwrap();
+        let given = client_with(&TlsClientOptions::new(pem(name)));
+        let (_client, _middle, secured) = established(given.clone(), server());
+        assert_eq!(secured.tls().unwrap().server_name(), Some(SERVER_NAME));
+        for (client, words) in [
+            (given.for_server("elsewhere.test").unwrap(), "is not for elsewhere.test"),
+            (given.for_server("127.0.0.1").unwrap(), "is not for 127.0.0.1"),
+            (client(), "is that of a CA"),
+        ] {
+            let (client_error, _) = refusals(client, server());
+            assert_part(&client_error, words);
+        }
+    }
+    let expired =
+        TlsServer::load(&TlsServerOptions::new(identity("expired-self.pem", "server.key"))).unwrap();
+    let (client_error, server_error) =
+        refusals(client_with(&TlsClientOptions::new(pem("expired-self.pem"))), expired);
+    assert_part(&client_error, "expired");
+    assert_part(&server_error, "certificate_expired");
+    // A given certificate that is for other ends of TLS.
+    let other = TlsServer::load(&TlsServerOptions::new(identity("client.pem", "client.key"))).unwrap();
+    let (client_error, _) = refusals(client_with(&TlsClientOptions::new(pem("client.pem"))), other);
+    assert_part(&client_error, "is not for this side of TLS");
+}
+
+#[test]
+fn a_client_may_show_a_certificate_that_the_server_was_given_itself() {
+    let shows = |certificate| {
+        let identity = Some(identity(certificate, "server.key"));
+        client_with(&TlsClientOptions { identity, ..client_options() })
+    };
+    for asks in [ClientCertificates::Required, ClientCertificates::Optional] {
+        let (_client, _middle, server) = established(shows("self.pem"), server_asking(asks(pem("self.pem"))));
+        assert!(server.tls().unwrap().peer_certificate().is_some());
+        let (_, server_error) =
+            refusals(shows("expired-self.pem"), server_asking(asks(pem("expired-self.pem"))));
+        assert_part(&server_error, "expired");
+        let (_, server_error) = refusals(shows("server.pem"), server_asking(asks(pem("server.pem"))));
+        assert_part(&server_error, "is not for this side of TLS");
+    }
+}
+
+#[test]
+fn certificates_and_keys_of_unknown_kinds_are_one_line_that_says_what_to_do() {
+    for (certificate, key, words) in [
+        (
+            "old.pem",
+            "server.key",
+            "of X.509 version 1, and TLS needs version 3: make it anew, as openssl req -x509",
+        ),
+        (
+            "server.pem",
+            "p521.key",
+            "P-256 or P-384, or Ed25519; such a key and its certificate can be made by openssl",
+        ),
+    ] {
+        let error =
+            TlsServer::load(&TlsServerOptions::new(identity(certificate, key))).unwrap_err().to_string();
+        assert_part(&error, words);
+    }
+    // As a root, version 1 serves.
+    TlsClient::load(&TlsClientOptions::new(pem("old.pem")), SERVER_NAME).unwrap();
 }
 
 #[test]
@@ -138,12 +205,12 @@ fn a_client_shows_a_certificate_where_the_server_wants_one_and_only_a_known_one(
 
     let (client_error, server_error) =
         refusals(client(), server_asking(ClientCertificates::Required(pem("ca.pem"))));
-    assert_part(&client_error, "the peer refuses with the alert CertificateRequired");
+    assert_part(&client_error, "the peer refuses with the alert certificate_required");
     assert_part(&server_error, "the client shows no certificate");
     for asks in [ClientCertificates::Required, ClientCertificates::Optional] {
         let (client_error, server_error) =
             refusals(known.clone(), server_asking(asks(pem("stranger-ca.pem"))));
-        assert_part(&client_error, "the peer refuses with the alert UnknownCA");
+        assert_part(&client_error, "the peer refuses with the alert unknown_ca");
         assert_part(&server_error, "none of the CA roots given here has signed the peer's certificate");
     }
 }
@@ -154,7 +221,7 @@ fn a_client_whose_certificate_has_expired_is_refused() {
     let expired = client_with(&TlsClientOptions { identity, ..client_options() });
     let (client_error, server_error) =
         refusals(expired, server_asking(ClientCertificates::Optional(pem("ca.pem"))));
-    assert_part(&client_error, "the peer refuses with the alert CertificateExpired");
+    assert_part(&client_error, "the peer refuses with the alert certificate_expired");
     assert_part(&server_error, "expired");
 }
 
@@ -177,7 +244,7 @@ fn a_server_that_is_reloaded_shows_the_new_certificate_and_keeps_its_connections
     let asks = ClientCertificates::Required(pem("ca.pem"));
     reloaded.reload(&TlsServerOptions { client_certificates: asks, ..server_options() }).unwrap();
     let (client_error, _) = refusals(client(), listening.clone());
-    assert_part(&client_error, "CertificateRequired");
+    assert_part(&client_error, "certificate_required");
     let (client_error, _) = refusals(strangers, listening);
     assert_part(&client_error, "none of the CA roots");
     trickle(&mut old, &mut server, &mut middle, 1_000);
@@ -190,7 +257,7 @@ fn two_sides_without_a_common_protocol_do_not_agree() {
     let server =
         TlsServer::load(&TlsServerOptions { protocols: speaks("other"), ..server_options() }).unwrap();
     let (client_error, _) = refusals(client, server);
-    assert_part(&client_error, "NoApplicationProtocol");
+    assert_part(&client_error, "no_application_protocol");
 }
 
 #[test]
@@ -382,7 +449,7 @@ fn data_before_a_record_that_was_changed_is_read_and_then_the_error() {
     middle.down.pass(ALL);
     let error = read(&mut client).unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    assert_part(&error.to_string(), "the peer refuses with the alert BadRecordMac");
+    assert_part(&error.to_string(), "the peer refuses with the alert bad_record_mac");
 }
 
 #[test]

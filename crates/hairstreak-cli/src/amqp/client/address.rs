@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use crate::percent::unescape;
+use crate::percent::{unescape, unescape_host};
 
 /// The port of AMQP, and with TLS.
 const PORT: u16 = 5672;
@@ -157,7 +157,7 @@ fn tcp(authority: &str, usual_port: u16) -> Result<Place, String> {
         None | Some("") => usual_port,
         Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
     };
-    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { unescape(host)? };
+    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { unescape_host(host)? };
     Ok(Place::Tcp { host, port })
 }
 
@@ -195,6 +195,9 @@ mod tests {
         }
         assert_eq!(address("amqp://me@there:1/a"), all("there:1", "me", "", "a"));
         assert_eq!(address("amqp://[::1]:7/"), all("[::1]:7", "guest", "guest", "/"));
+        for url in ["amqp://[fe80::1%eth0]:7/", "amqp://[fe80::1%25eth0]:7/"] {
+            assert_eq!(address(url), all("[fe80::1%eth0]:7", "guest", "guest", "/"));
+        }
     }
 
     #[test]

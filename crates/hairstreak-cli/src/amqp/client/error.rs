@@ -2,14 +2,15 @@
 
 use std::io;
 
+use hairstreak_transport::ResolveError;
 use hairstreak_wire::amqp::{DecodeError, FrameError};
 use thiserror::Error;
 
 /// Why the broker did not do what it was asked.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    #[error("{0} has no address: {1}")]
-    Resolve(String, io::Error),
+    #[error(transparent)]
+    Resolve(#[from] ResolveError),
     #[error(
         "cannot connect to {0}: {1}; is a broker running there? `hairstreak serve` starts one, --url or AMQP_URL names another"
     )]
@@ -51,9 +52,10 @@ fn tls_reason(error: &io::Error) -> String {
     let reason = error.to_string();
     let help = [
         ("none of the CA roots", "give the roots of this broker's certificate by --ca FILE"),
+        ("is that of a CA", "give that certificate itself by --ca FILE"),
         ("does not speak TLS", "this may be the port of amqp://"),
         (
-            "CertificateRequired",
+            "certificate_required",
             "the broker wants to see a certificate: --certificate FILE --certificate-key FILE",
         ),
     ];

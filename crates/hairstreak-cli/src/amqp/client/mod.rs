@@ -29,3 +29,4 @@ pub use error::ClientError;
 pub use event::{Content, Event};
 pub use login::open;
 pub use secured::ClientTls;
+pub use stream::Stream;

@@ -1,13 +1,16 @@
 //! `Stream`: the bytes between this process and the broker, over tcp or a unix socket. It never blocks once it is there.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{self, TcpStream, ToSocketAddrs};
+use std::net::{self, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak_transport::tls::TlsClient;
+use hairstreak_transport::{TcpAddress, resolve_each};
 use rustix::net::sockopt;
 
 use super::address::Place;
@@ -86,7 +89,7 @@ impl AsFd for Stream {
 
 fn connect_tcp(host: &str, port: u16, deadline: Instant) -> Result<TcpStream, ClientError> {
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-    for address in resolve(host, port)? {
+    for address in resolve(host, port, deadline)? {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             last = ErrorKind::TimedOut.into();
@@ -104,7 +107,7 @@ fn connect_tcp(host: &str, port: u16, deadline: Instant) -> Result<TcpStream, Cl
 fn connect_tls(host: &str, port: u16, tls: &TlsClient, deadline: Instant) -> Result<Stream, ClientError> {
     let keepalive = (KEEPALIVE_IDLE, KEEPALIVE_INTERVAL * KEEPALIVE_COUNT);
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-    for address in resolve(host, port)? {
+    for address in resolve(host, port, deadline)? {
         match Secured::connect(address, tls, deadline, keepalive) {
             Ok(secured) => return Ok(Stream::Secured(Box::new(secured))),
             Err(SecureError::Connect(error)) => last = error,
@@ -116,8 +119,15 @@ fn connect_tls(host: &str, port: u16, tls: &TlsClient, deadline: Instant) -> Res
     Err(ClientError::Connect(named(host, port), last))
 }
 
-fn resolve(host: &str, port: u16) -> Result<impl Iterator<Item = net::SocketAddr>, ClientError> {
-    (host, port).to_socket_addrs().map_err(|error| ClientError::Resolve(host.to_owned(), error))
+/// The addresses of a host. A look-up that takes longer is left to itself.
+fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<net::SocketAddr>, ClientError> {
+    let failed = |error| ClientError::Connect(named(host, port), error);
+    let address = TcpAddress { host: host.to_owned(), port };
+    let (found, finding) = mpsc::channel();
+    let look_up = move || drop(found.send(resolve_each(&address)));
+    thread::Builder::new().name("dns".into()).spawn(look_up).map_err(failed)?;
+    let left = deadline.saturating_duration_since(Instant::now());
+    Ok(finding.recv_timeout(left).map_err(|_| failed(ErrorKind::TimedOut.into()))??)
 }
 
 fn named(host: &str, port: u16) -> String {

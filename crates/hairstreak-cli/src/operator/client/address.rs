@@ -9,7 +9,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::percent::unescape;
+use crate::amqp::Place;
+use crate::percent::{unescape, unescape_host};
 
 /// The port of the API, and the one with TLS.
 const PORT: u16 = 15672;
@@ -30,6 +31,20 @@ pub struct HttpAddress {
 }
 
 impl HttpAddress {
+    /// The host and the port to connect to.
+    pub fn tcp(&self) -> Place {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']').to_owned();
+        Place::Tcp { host, port: self.port }
+    }
+
+    /// The URL that a request has: a zone of an address means something on this host only (RFC 6874, section 1).
+    pub fn request_url(&self) -> String {
+        match (self.host.split_once('%'), self.to_string()) {
+            (Some((_, zone)), url) => url.replacen(&format!("%{}", zone.trim_end_matches(']')), "", 1),
+            (None, url) => url,
+        }
+    }
+
     /// The host and the port.
     pub fn place(&self) -> String {
         format!("{}:{}", self.host, self.port)
@@ -105,7 +120,12 @@ fn host_and_port(authority: &str) -> Result<(String, Option<u16>), String> {
         "" => None,
         port => Some(port.parse().map_err(|_| format!("{port:?} is no port"))?),
     };
-    Ok((if host.is_empty() { HOST } else { host }.to_owned(), port))
+    let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(address) => format!("[{}]", unescape_host(address)?),
+        None if host.is_empty() => HOST.to_owned(),
+        None => host.to_owned(),
+    };
+    Ok((host, port))
 }
 
 fn is_printable(text: &str) -> bool {
@@ -132,6 +152,16 @@ mod tests {
             ("http://there/myapi", "http://there:15672/myapi"),
         ] {
             assert_eq!(parsed(url), (expected.to_owned(), None, None), "{url}");
+        }
+    }
+
+    #[test]
+    fn a_zone_is_for_the_connection_alone() {
+        for url in ["http://[fe80::1%eth0]/", "http://[fe80::1%25eth0]/"] {
+            let address: HttpAddress = url.parse().unwrap();
+            assert_eq!(address.to_string(), "http://[fe80::1%eth0]:15672");
+            assert_eq!(address.request_url(), "http://[fe80::1]:15672");
+            assert_eq!(address.tcp(), Place::Tcp { host: "fe80::1%eth0".into(), port: 15672 });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use hairstreak_transport::ResolveError;
 use thiserror::Error;
 
 use crate::failure::Failure;
@@ -9,8 +10,8 @@ use crate::failure::Failure;
 /// Why the API did not do what it was asked. `place` is the host and the port.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    #[error("{0} has no address: {1}")]
-    Resolve(String, io::Error),
+    #[error(transparent)]
+    Resolve(ResolveError),
     #[error(
         "cannot connect to {0}: {1}; is a management API there? RabbitMQ has one with its plugin rabbitmq_management; --url or HAIRSTREAK_HTTP_URL names another place"
     )]

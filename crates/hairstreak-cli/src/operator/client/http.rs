@@ -3,14 +3,16 @@
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
 
+use hairstreak_transport::tls::{TlsClient, TlsError};
 use serde_json::Value;
 use ureq::http::{Method, Request, Response};
-use ureq::tls::TlsConfig;
 use ureq::{Agent, Body, Error, Timeout};
 
 use super::address::HttpAddress;
+use super::connector::{ApiConnector, Unresolved};
 use super::error::HttpError;
 use super::reason::reason;
+use crate::amqp::ClientError;
 use crate::base64;
 use crate::line::one_line;
 
@@ -18,8 +20,6 @@ use crate::line::one_line;
 const ANSWER_SIZE_MAX: u64 = 256 << 20;
 /// Connecting takes no longer than this, whatever an answer may take.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
-/// How the standard library says that a name has no address.
-const LOOKUP_FAILED: &str = "failed to lookup address";
 /// So many characters of an answer that is no JSON stand in the error.
 const START_LENGTH: usize = 60;
 
@@ -46,7 +46,7 @@ impl Client {
         user: &str,
         password: &str,
         timeout: Duration,
-        tls: Option<TlsConfig>,
+        tls: Option<TlsClient>,
     ) -> Client {
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -56,10 +56,11 @@ impl Client {
             .proxy(None)
             .user_agent(concat!("hairstreak/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT_MAX)))
-            .timeout_per_call(Some(timeout))
-            .tls_config(tls.unwrap_or_default());
+            .timeout_per_call(Some(timeout));
         let authorization = format!("Basic {}", base64::encode(format!("{user}:{password}").as_bytes()));
-        Client { agent: config.build().new_agent(), address, user: user.to_owned(), authorization, timeout }
+        let connector = ApiConnector { place: address.tcp(), tls };
+        let agent = Agent::with_parts(config.build(), connector, Unresolved);
+        Client { agent, address, user: user.to_owned(), authorization, timeout }
     }
 
     /// The URL, without user and password.
@@ -159,7 +160,7 @@ impl Client {
         let failed = |error: Error| self.explain(error, || request(method, path));
         let mut builder = Request::builder()
             .method(method.clone())
-            .uri(format!("{}/api/{path}", self.address))
+            .uri(format!("{}/api/{path}", self.address.request_url()))
             .header("authorization", &self.authorization);
         if let Some(why) = why {
             builder = builder.header("x-reason", one_line(why));
@@ -181,23 +182,29 @@ impl Client {
         HttpError::NoJson { url: self.address.to_string(), request: request(&method, path), status, start }
     }
 
+    fn connect_timeout(&self) -> HttpError {
+        let seconds = self.timeout.min(CONNECT_TIMEOUT_MAX).as_secs();
+        HttpError::ConnectTimeout { place: self.address.place(), seconds }
+    }
+
     /// An error below the API.
     fn explain(&self, error: Error, request: impl FnOnce() -> String) -> HttpError {
         let place = self.address.place();
         match error {
-            Error::HostNotFound => HttpError::Resolve(place, ErrorKind::NotFound.into()),
-            // The library does not tell resolving a name and using a connection apart.
-            Error::Io(error) if error.to_string().starts_with(LOOKUP_FAILED) => {
-                HttpError::Resolve(place, error)
-            }
-            Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
-                HttpError::ConnectTimeout { place, seconds: self.timeout.min(CONNECT_TIMEOUT_MAX).as_secs() }
-            }
+            Error::Other(error) => match error.downcast().map(|error| *error) {
+                Ok(ClientError::Resolve(error)) => HttpError::Resolve(error),
+                Ok(ClientError::Connect(_, error)) if error.kind() == ErrorKind::TimedOut => {
+                    self.connect_timeout()
+                }
+                Ok(ClientError::Connect(_, error)) => HttpError::Connect(place, error),
+                Ok(ClientError::Tls { error, .. }) => HttpError::Tls { place, reason: tls_reason(&error) },
+                Ok(error) => HttpError::Broken { place, reason: error.to_string() },
+                Err(error) => HttpError::Broken { place, reason: error.to_string() },
+            },
+            Error::Timeout(Timeout::Connect | Timeout::Resolve) => self.connect_timeout(),
             Error::Timeout(_) => {
                 HttpError::Silence { place, seconds: self.timeout.as_secs(), request: request() }
             }
-            Error::Io(error) if is_unconnected(error.kind()) => HttpError::Connect(place, error),
-            Error::ConnectionFailed => HttpError::Connect(place, ErrorKind::ConnectionRefused.into()),
             Error::Io(error) if is_tls_error(&error) => HttpError::Tls { place, reason: error.to_string() },
             Error::Io(error) => HttpError::Broken { place, reason: error.to_string() },
             Error::BodyExceedsLimit(size_max) => HttpError::TooLarge { request: request(), size_max },
@@ -205,8 +212,6 @@ impl Client {
             error @ Error::LargeResponseHeader(..) => {
                 HttpError::Protocol { place, reason: error.to_string() }
             }
-            Error::Rustls(error) => HttpError::Tls { place, reason: error.to_string() },
-            Error::Tls(reason) => HttpError::Tls { place, reason: reason.to_owned() },
             error => HttpError::Broken { place, reason: error.to_string() },
         }
     }
@@ -228,15 +233,17 @@ fn request(method: &Method, path: &str) -> String {
 
 /// Whether the error is one of TLS, which come wrapped.
 fn is_tls_error(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>())
+    error.get_ref().is_some_and(|inner| inner.is::<TlsError>())
 }
 
-fn is_unconnected(kind: ErrorKind) -> bool {
-    use ErrorKind::{
-        AddrNotAvailable, ConnectionRefused, HostUnreachable, NetworkUnreachable, PermissionDenied,
-    };
-    matches!(
-        kind,
-        AddrNotAvailable | ConnectionRefused | HostUnreachable | NetworkUnreachable | PermissionDenied
-    )
+/// The reason, and what may help.
+fn tls_reason(error: &io::Error) -> String {
+    let reason = error.to_string();
+    let help = [
+        ("none of the CA roots", "give the roots of this server's certificate by --ca FILE"),
+        ("is that of a CA", "give that certificate itself by --ca FILE"),
+        ("does not speak TLS", "this may be the port of http://"),
+    ];
+    let help = help.into_iter().find(|(part, _)| reason.contains(part));
+    help.map_or(reason.clone(), |(_, help)| format!("{reason}; {help}"))
 }

@@ -9,7 +9,9 @@ use rustls::pki_types::ServerName;
 use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection};
 
+use super::error::describe;
 use super::pem::{Pem, TlsConfigError};
+use super::trust::{ClientTrust, ServerTrust, key_reason};
 
 /// The bytes of a protocol's name in ALPN (RFC 7301).
 const PROTOCOL_SIZE_MAX: usize = 255;
@@ -28,9 +30,9 @@ pub struct TlsIdentity {
 pub enum ClientCertificates {
     /// No certificates.
     NotAsked,
-    /// A client may show a certificate. The server refuses a certificate that no CA root of these has signed.
+    /// A client may show a certificate. The server refuses a certificate that no CA root of these has signed and that is none of them.
     Optional(Pem),
-    /// A client has to show a certificate that a CA root of these has signed.
+    /// A client has to show a certificate that a CA root of these has signed, or that is one of them.
     Required(Pem),
 }
 
@@ -60,7 +62,7 @@ impl TlsServerOptions {
 /// The configuration of a client.
 #[derive(Clone, Debug)]
 pub struct TlsClientOptions {
-    /// The CA roots. The server's certificate has to lead to a root of these.
+    /// The CA roots. The server's certificate has to lead to a root of these, or to be one of them.
     pub roots: Pem,
     /// The client's own certificates and key, for servers that ask; absent by default.
     pub identity: Option<TlsIdentity>,
@@ -106,16 +108,8 @@ impl TlsServer {
             .expect("cipher suites for each version");
         let verifier = match &options.client_certificates {
             ClientCertificates::NotAsked => WebPkiClientVerifier::no_client_auth(),
-            ClientCertificates::Optional(roots) | ClientCertificates::Required(roots) => {
-                let builder = WebPkiClientVerifier::builder_with_provider(roots.roots()?.into(), provider);
-                let builder = match &options.client_certificates {
-                    ClientCertificates::Optional(_) => builder.allow_unauthenticated(),
-                    _ => builder,
-                };
-                builder
-                    .build()
-                    .map_err(|error| TlsConfigError::Certificate(roots.name(), error.to_string()))?
-            }
+            ClientCertificates::Optional(roots) => ClientTrust::new(roots, false, provider)?,
+            ClientCertificates::Required(roots) => ClientTrust::new(roots, true, provider)?,
         };
         let TlsIdentity { certificates, key } = &options.identity;
         let mut config = builder
@@ -159,10 +153,12 @@ impl TlsClient {
     /// DNS name nor an IP address.
     pub fn load(options: &TlsClientOptions, server_name: &str) -> Result<TlsClient, TlsConfigError> {
         // INVARIANT: ring's cipher suites serve both default versions.
-        let builder = ClientConfig::builder_with_provider(provider())
+        let provider = provider();
+        let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("cipher suites for each version")
-            .with_root_certificates(options.roots.roots()?);
+            .dangerous()
+            .with_custom_certificate_verifier(ServerTrust::new(&options.roots, provider)?);
         let mut config = match &options.identity {
             None => builder.with_no_client_auth(),
             Some(identity) => builder
@@ -208,7 +204,7 @@ fn identity_error(identity: &TlsIdentity, error: &rustls::Error) -> TlsConfigErr
     let (certificates, key) = (identity.certificates.name(), identity.key.name());
     match error {
         rustls::Error::InconsistentKeys(_) => TlsConfigError::Pair(key, certificates),
-        rustls::Error::InvalidCertificate(_) => TlsConfigError::Certificate(certificates, error.to_string()),
-        _ => TlsConfigError::Key(key, error.to_string()),
+        rustls::Error::InvalidCertificate(_) => TlsConfigError::Certificate(certificates, describe(error)),
+        _ => TlsConfigError::Key(key, key_reason(error)),
     }
 }

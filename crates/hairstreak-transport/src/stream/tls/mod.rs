@@ -12,7 +12,7 @@
 //! - Lists of revoked certificates are not read.
 //!
 //! Reading order: `pem`, `configuration` (of the two sides), `handshake`, `records`, `session` (the
-//! peer), `error`.
+//! peer), `trust`, `error`.
 
 mod configuration;
 mod error;
@@ -20,6 +20,7 @@ mod handshake;
 mod pem;
 mod records;
 mod session;
+mod trust;
 
 pub use configuration::{
     ClientCertificates, TlsClient, TlsClientOptions, TlsIdentity, TlsServer, TlsServerOptions,

@@ -11,6 +11,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
+use super::error::describe;
+
 /// Bytes of one PEM text. The CA roots of a whole system have about 200 KiB.
 const PEM_SIZE_MAX: usize = 4 << 20;
 
@@ -107,7 +109,7 @@ impl Pem {
         for certificate in self.certificates()? {
             roots
                 .add(certificate)
-                .map_err(|error| TlsConfigError::Certificate(self.name(), error.to_string()))?;
+                .map_err(|error| TlsConfigError::Certificate(self.name(), describe(&error)))?;
         }
         Ok(roots)
     }
