@@ -1,24 +1,47 @@
-//! A machine that gives no more threads or processes: one line says so, and nothing is left.
+//! A machine that gives no more threads or processes: one line says so, and nothing is left. A map goes on with fewer commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::harness::{HAIRSTREAK, Outcome};
 
-/// An ordinary user, whom limits hold, and who has no processes of his own.
+/// Ordinary users, whom limits hold, and who have no processes of their own.
 const USER: u32 = 54_321;
+const OTHER_USER: u32 = 54_322;
 
-#[test]
-fn threads_or_processes_that_cannot_be_started_are_one_line() {
-    let folder = std::env::temp_dir().join(format!("hs-shortage-{}", std::process::id()));
+/// A folder that every user can read, and the program in it: the checkout may be nobody else's to read.
+fn public_program(name: &str) -> (PathBuf, PathBuf) {
+    let folder = std::env::temp_dir().join(format!("hs-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-    // The checkout may be nobody else's to read.
     let program = folder.join("hairstreak");
     fs::copy(HAIRSTREAK, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    (folder, program)
+}
+
+#[test]
+fn a_map_goes_on_with_as_many_commands_as_there_are_processes_for() {
+    let (folder, program) = public_program("few-processes");
+    let records = folder.join("records");
+    fs::write(&records, "\n".repeat(100)).unwrap();
+    let mut command = Command::new("prlimit");
+    command.arg("--nproc=20").arg(&program).args(["map", "-j", "40", "--each", "--", "sleep", "0.02"]);
+    command.stdin(fs::File::open(&records).unwrap()).uid(OTHER_USER).gid(OTHER_USER);
+    let output = command.output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0), "{said}");
+    assert!(said.starts_with("hairstreak: cannot start sleep: Resource temporarily unavailable"), "{said}");
+    assert!(said.ends_with(": fewer commands run side by side\n") && said.lines().count() == 1, "{said}");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn threads_or_processes_that_cannot_be_started_are_one_line() {
+    let (folder, program) = public_program("shortage");
     let topology = "[[stage]]\nname = 'a'\ninstances = 300\necho = true\n[input]\nmessages = 1000";
     fs::write(folder.join("job.toml"), topology).unwrap();
     for limit in 1..28 {
