@@ -5,13 +5,14 @@
 
 use std::process::{Command, Output, Stdio};
 
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
 const TINY: &str = "--no-node --repeat 2 --sample-ms 20 --connections 20";
 
 fn run(options: &str) -> Output {
-    Command::new(BINARY).arg("broker").args(options.split_whitespace()).output().unwrap()
+    Command::new(BINARY).arg("broker").args(options.split_whitespace()).run_to_end()
 }
 
 fn succeed(options: &str) -> String {
@@ -105,7 +106,7 @@ fn a_client_that_cannot_do_its_task_says_why() {
         part.args([verb, "nonsense"]).stdin(Stdio::piped()).stderr(Stdio::piped());
         let mut part = part.spawn().unwrap();
         let input = part.stdin.take();
-        let output = part.wait_with_output().unwrap();
+        let output = part.end_with_output();
         drop(input);
         assert_eq!(output.status.code(), Some(1));
         let words = String::from_utf8(output.stderr).unwrap();

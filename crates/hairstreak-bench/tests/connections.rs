@@ -4,6 +4,7 @@
 
 use std::process::Command;
 
+use hairstreak_testkit::BoundedCommand;
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
@@ -11,8 +12,7 @@ const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
 #[test]
 fn an_idle_connection_costs_no_more_than_it_may() {
     let mut command = Command::new(BINARY);
-    let output =
-        command.args(["connections", "--quick", "--json", "--connections", "1000"]).output().unwrap();
+    let output = command.args(["connections", "--quick", "--json", "--connections", "1000"]).run_to_end();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let rows = report["rows"].as_array().unwrap();

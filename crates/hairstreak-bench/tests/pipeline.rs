@@ -4,12 +4,13 @@
 
 use std::process::{Command, Output, Stdio};
 
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
 
 fn run(options: &str) -> Output {
-    Command::new(BINARY).arg("pipeline").args(options.split_whitespace()).output().unwrap()
+    Command::new(BINARY).arg("pipeline").args(options.split_whitespace()).run_to_end()
 }
 
 fn succeed(options: &str) -> String {
@@ -149,7 +150,7 @@ fn a_part_that_cannot_do_its_task_says_why() {
 
 fn wait_with_open_input(mut part: std::process::Child) -> Output {
     let input = part.stdin.take();
-    let output = part.wait_with_output().unwrap();
+    let output = part.end_with_output();
     drop(input);
     output
 }

@@ -4,12 +4,13 @@
 
 use std::process::{Command, Output, Stdio};
 
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
 
 fn succeed(options: &str) -> String {
-    let output = Command::new(BINARY).arg("services").args(options.split_whitespace()).output().unwrap();
+    let output = Command::new(BINARY).arg("services").args(options.split_whitespace()).run_to_end();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
@@ -120,7 +121,7 @@ fn fail(task: &str) -> Output {
         .spawn();
     let mut part = part.unwrap();
     let input = part.stdin.take();
-    let output = part.wait_with_output().unwrap();
+    let output = part.end_with_output();
     drop(input);
     output
 }

@@ -5,12 +5,13 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Output, Stdio};
 
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
 
 fn run(options: &str) -> Output {
-    Command::new(BINARY).arg("sockets").args(options.split_whitespace()).output().unwrap()
+    Command::new(BINARY).arg("sockets").args(options.split_whitespace()).run_to_end()
 }
 
 /// The report of a run that has to succeed.
@@ -191,5 +192,5 @@ fn a_worker_whose_benchmark_is_gone_exits() {
     assert!(line.contains("bound"), "{line}");
     // It waits for a peer that never comes; the closed standard input ends it.
     drop(worker.stdin.take());
-    assert_eq!(worker.wait().unwrap().code(), Some(1));
+    assert_eq!(worker.end().code(), Some(1));
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
+use hairstreak_testkit::BoundedCommand;
 use serde_json::Value;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_hairstreak-bench");
@@ -18,8 +19,7 @@ fn run(name: &str, options: &str) -> (Output, PathBuf) {
         .args(fixed.split_whitespace())
         .arg(&directory)
         .args(options.split_whitespace())
-        .output()
-        .unwrap();
+        .run_to_end();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     (output, directory)
 }
@@ -127,8 +127,7 @@ fn the_tables_have_a_line_per_size_and_a_conclusion() {
 
 #[test]
 fn a_place_where_no_chart_can_go_is_refused_before_anything_is_measured() {
-    let output =
-        Command::new(BINARY).args(["streams", "--quick", "--out", "/dev/null/charts"]).output().unwrap();
+    let output = Command::new(BINARY).args(["streams", "--quick", "--out", "/dev/null/charts"]).run_to_end();
     assert_eq!(output.status.code(), Some(1));
     let words = String::from_utf8(output.stderr).unwrap();
     assert!(words.starts_with("hairstreak-bench: cannot make the directory"), "{words}");

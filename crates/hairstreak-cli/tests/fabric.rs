@@ -8,12 +8,13 @@ use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use daemon::Daemon;
+use hairstreak_testkit::BoundedCommand;
 use rustix::process::Signal;
 
 fn study(words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
     let quick: &[&str] = if words.contains(&"--scale") { &[] } else { &["--scale", "0.001"] };
-    command.args(["fabric", "study"]).args(quick).args(words).output().unwrap()
+    command.args(["fabric", "study"]).args(quick).args(words).run_to_end()
 }
 
 fn folder(name: &str) -> PathBuf {
@@ -123,7 +124,7 @@ fn a_node_says_once_that_its_fabric_is_gone_and_serves_at_the_next_one() {
     let second = start();
     let services = |place: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
-        command.args(["services", "--broker", place]).output().unwrap()
+        command.args(["services", "--broker", place]).run_to_end()
     };
     assert!(services(&format!("vortex://{name}/3;0:5555")).status.success());
     assert_ne!(directory, "");

@@ -5,9 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 
 use hairstreak_socket::security::{KeyPair, PublicKey, SecretKey};
+use hairstreak_testkit::BoundedCommand;
 
 fn keygen(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hairstreak")).arg("keygen").args(arguments).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_hairstreak")).arg("keygen").args(arguments).run_to_end()
 }
 
 /// The key behind `word` on the line that begins with it.

@@ -13,6 +13,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use daemon::message;
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -89,7 +90,7 @@ impl Node {
     /// Ends it in order.
     fn stop(mut self) {
         self.signal(Signal::TERM);
-        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        assert_eq!(self.child.end().code(), Some(0));
     }
 }
 
@@ -112,8 +113,7 @@ fn read_line(from: &mut impl BufRead) -> String {
 fn leave_a_message(place: &str) {
     for words in ["declare queue q", "publish -k q hello"] {
         let mut command = Command::new(HAIRSTREAK);
-        let output =
-            command.args(words.split(' ')).env("AMQP_URL", format!("amqp://{place}")).output().unwrap();
+        let output = command.args(words.split(' ')).env("AMQP_URL", format!("amqp://{place}")).run_to_end();
         assert!(output.status.success(), "{words}: {output:?}");
     }
 }
@@ -124,7 +124,7 @@ fn shake_hands(place: &str) -> Result<(), String> {
     let mut command = Command::new(HAIRSTREAK);
     command.args(["declare", "queue", "--exclusive", "--ca"]).arg(certificate("ca.pem"));
     command.args(["--url", &format!("amqps://localhost:{port}")]);
-    let output = command.output().unwrap();
+    let output = command.run_to_end();
     if output.status.success() { Ok(()) } else { Err(String::from_utf8(output.stderr).unwrap()) }
 }
 
@@ -177,7 +177,7 @@ fn lines_below_the_level_are_not_written() {
     let mut node = Node::start("level-wrong", PLAIN, &["--log-level", "loud"], &[]);
     let line = read_line(&mut node.stderr);
     assert!(line.contains("loud is none of debug, info, warning, error, none"), "{line}");
-    assert_eq!(node.child.wait().unwrap().code(), Some(2));
+    assert_eq!(node.child.end().code(), Some(2));
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn refused_logins_and_changes_of_operators_are_logged_whatever_the_protocol() {
     check(&mut node, "[info] an operator's change: DELETE /api/users/shop%2F ", "");
     let mut command = Command::new(HAIRSTREAK);
     command.args(["services", "--user", "shop", "--broker", &format!("tcp://{services}")]);
-    let output = command.env("HAIRSTREAK_PASSWORD", "xyz").output().unwrap();
+    let output = command.env("HAIRSTREAK_PASSWORD", "xyz").run_to_end();
     assert!(!output.status.success());
     check(&mut node, "[warning] a login was refused: user 'shop' - invalid credentials ", "ZMTP PLAIN\"");
     node.stop();
@@ -295,5 +295,5 @@ fn a_node_whose_log_nobody_reads_goes_on() {
     }
     leave_a_message(&place);
     node.signal(Signal::TERM);
-    assert_eq!(node.child.wait().unwrap().code(), Some(0));
+    assert_eq!(node.child.end().code(), Some(0));
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hairstreak::{Node, Scope};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::process::Signal;
 
 use daemon::{Daemon, End};
@@ -93,7 +93,7 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
         table.lines().skip(1).filter(listens).map(local).collect::<Vec<_>>()
     });
     serving.kill().unwrap();
-    serving.wait().unwrap();
+    serving.end();
     ip(&["netns", "del", &namespace]);
     assert_eq!(
         places,
@@ -127,7 +127,7 @@ fn it_says_at_its_end_how_many_messages_are_gone() {
         "consume kept --count 1",
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
-        let output = command.args(words.split(' ')).env("AMQP_URL", &url).output().unwrap();
+        let output = command.args(words.split(' ')).env("AMQP_URL", &url).run_to_end();
         assert!(output.status.success(), "{words}: {output:?}");
     }
     let End { status, errors, .. } = serving.end_by(Signal::TERM);
@@ -237,7 +237,7 @@ fn users_and_limits_are_read_again_on_sighup() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
         let url = format!("amqp://shop:{password}@{place}");
         let words = ["publish", "-x", "amq.fanout", "-k", "nowhere", body];
-        command.args(words).env("AMQP_URL", url).output().unwrap().status.success()
+        command.args(words).env("AMQP_URL", url).run_to_end().status.success()
     };
     assert!(may_come("test12", "body") && !may_come("other", "body"));
     let hang_up = |pid| {

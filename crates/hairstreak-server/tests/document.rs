@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use hairstreak::{Node, Scope};
 use hairstreak_server::{ServeOptions, Server};
+use hairstreak_testkit::BoundedChild;
 
 #[test]
 fn the_documented_example_looks_a_name_up() {
@@ -30,7 +31,7 @@ fn the_documented_example_looks_a_name_up() {
         + &format!("print(lookup('{address}', 'nothing', 0))\n");
     let child = Command::new(python).arg("-c").arg(&program).stdout(std::process::Stdio::piped()).spawn();
     exchange.send(b"a request").unwrap();
-    let output = child.unwrap().wait_with_output().unwrap();
+    let output = child.unwrap().end_with_output();
     let expected = format!(
         "{} {{b'kind': b'exchange', b'style': b'load_balancing'}}\nb'a request'\nNone\n",
         exchange.endpoint().unwrap()

@@ -17,6 +17,8 @@
 //! | item | task |
 //! |---|---|
 //! | [`until`], [`until_eq`], [`until_at_least`] | wait for a condition, with a bound |
+//! | [`BoundedChild`], [`BoundedCommand`] | wait for processes, with a bound |
+//! | [`rng`] | randomness whose seed is printed |
 //! | [`Task`] | a thread that others see asleep |
 //! | [`beside_a_sleeper`] | measures how late the machine wakes a sleeper |
 //! | [`MeasuredAllocator`] | how much memory is in use |
@@ -80,6 +82,7 @@ mod lateness;
 mod memory_use;
 mod network;
 mod nodes;
+mod process;
 mod seeds;
 mod simulator;
 mod task;
@@ -93,7 +96,8 @@ pub use lateness::beside_a_sleeper;
 pub use memory_use::MeasuredAllocator;
 pub use network::{Full, Link, Loss, Network, NetworkEvent, Packet, Path, Payload};
 pub use nodes::{Life, Nodes};
-pub use seeds::{Seeds, assert_replays};
+pub use process::{BoundedChild, BoundedCommand};
+pub use seeds::{Seeds, assert_replays, rng};
 pub use simulator::Simulator;
 pub use task::Task;
 pub use trace::Trace;

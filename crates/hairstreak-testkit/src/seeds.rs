@@ -7,6 +7,8 @@ use std::env;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use fastrand::Rng;
+
 use crate::trace::Trace;
 
 /// The variable with the seed to replay.
@@ -32,7 +34,7 @@ impl Seeds {
     ///
     /// If `world` panics: the message has the seed, and the command that replays and traces the seed.
     pub fn check(&self, test: &str, count: u64, world: impl Fn(u64, Trace)) {
-        let replayed = env::var(SEED).ok().and_then(|seed| seed.parse().ok());
+        let replayed = replayed_seed();
         let soak_factor = env::var_os(SOAK).map(|_| self.soak_factor);
         let trace = if env::var_os(TRACE).is_some() { Trace::Printed } else { Trace::Off };
         let seeds = choose(replayed, count, soak_factor);
@@ -51,6 +53,24 @@ impl Seeds {
             );
         }
     }
+}
+
+/// A source of randomness for a test of real parts. The output of the test names the seed, and a seed in the environment is
+/// replayed.
+pub fn rng() -> Rng {
+    let seed = replayed_seed().unwrap_or_else(|| fastrand::u64(..));
+    println!("{SEED}={seed}");
+    Rng::with_seed(seed)
+}
+
+/// The seed in the environment.
+///
+/// # Panics
+///
+/// If the variable is no number: another seed would pass for a replay.
+fn replayed_seed() -> Option<u64> {
+    let text = env::var(SEED).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{SEED}={text} is no number")))
 }
 
 fn choose(replayed: Option<u64>, count: u64, soak_factor: Option<u64>) -> Range<u64> {

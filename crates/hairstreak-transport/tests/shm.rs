@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+use hairstreak_testkit::rng;
 use hairstreak_transport::shm::{RING_SIZE_MIN, Segment, Side};
 use hairstreak_transport::{Interest, IpcAddress, Listener, Poller, Readiness, Stream};
 
@@ -75,14 +76,15 @@ impl Watch {
 #[test]
 fn bytes_cross_both_ways_however_they_are_torn() {
     let (mut giver, mut taker, _) = shared(RING_SIZE_MIN);
+    let mut rng = rng();
     for is_turned in [false, true] {
         let (from, to) = if is_turned { (&mut taker, &mut giver) } else { (&mut giver, &mut taker) };
         let (mut sent, mut got) = (0usize, 0usize);
         while got < 1_000_000 {
-            let bytes: Vec<u8> = (0..fastrand::usize(1..9000)).map(|i| (sent + i) as u8).collect();
+            let bytes: Vec<u8> = (0..rng.usize(1..9000)).map(|i| (sent + i) as u8).collect();
             let (head, tail) = bytes.split_at(bytes.len() / 3);
             sent += from.write(&[IoSlice::new(head), IoSlice::new(tail)]).unwrap_or(0);
-            let taken = read(to, fastrand::usize(1..9000)).unwrap_or_default();
+            let taken = read(to, rng.usize(1..9000)).unwrap_or_default();
             assert!(taken.iter().enumerate().all(|(i, byte)| *byte == (got + i) as u8), "at {got}");
             got += taken.len();
         }
@@ -189,14 +191,15 @@ fn of_many_descriptors_the_last_is_kept_and_none_where_none_is_expected() {
 
 #[test]
 fn a_peer_that_scribbles_over_everything_ends_no_more_than_its_connection() {
+    let mut rng = rng();
     for _ in 0..300 {
         let (mut giver, mut taker, file) = shared(RING_SIZE_MIN);
         for _ in 0..40 {
-            let noise: Vec<u8> = (0..fastrand::usize(1..700)).map(|_| fastrand::u8(..)).collect();
+            let noise: Vec<u8> = (0..rng.usize(1..700)).map(|_| rng.u8(..)).collect();
             // Mostly among the words, and small numbers: those that are nearly right.
-            let at = if fastrand::bool() { 128 * fastrand::u64(0..32) } else { fastrand::u64(0..12_000) };
-            let near = fastrand::u64(0..9000).to_ne_bytes();
-            file.write_all_at(if fastrand::bool() { &near } else { &noise }, at.min(11_000)).unwrap();
+            let at = if rng.bool() { 128 * rng.u64(0..32) } else { rng.u64(0..12_000) };
+            let near = rng.u64(0..9000).to_ne_bytes();
+            file.write_all_at(if rng.bool() { &near } else { &noise }, at.min(11_000)).unwrap();
             for stream in [&mut giver, &mut taker] {
                 let _ = write(stream, &noise).map(|count| assert!(count <= noise.len()));
                 let _ = read(stream, 5000).map(|bytes| assert!(bytes.len() <= 5000));

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, until};
 use hairstreak_transport::vortex::{
     Fabric, FabricClock, FabricError, FabricOptions, FabricStopper, VortexAddress,
 };
@@ -334,14 +334,14 @@ fn several_processes_share_a_rank_and_one_that_is_killed_takes_only_its_own() {
     }
     let (mut killed, place) = processes.remove(0);
     killed.kill().unwrap();
-    killed.wait().unwrap();
+    killed.end();
     // Its port is free at once.
     let again = Listener::bind_vortex(&place).unwrap();
     assert_eq!(again.endpoint(), &Endpoint::Vortex(place));
     for (child, address) in &mut processes {
         assert_eq!(asked(address).unwrap(), child.id());
         child.kill().unwrap();
-        child.wait().unwrap();
+        child.end();
     }
 }
 

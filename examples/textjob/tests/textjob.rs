@@ -2,8 +2,10 @@
 
 use std::process::{Command, Output};
 
+use hairstreak_testkit::BoundedCommand;
+
 fn textjob(arguments: &[&str]) -> (Output, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_textjob")).args(arguments).output().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_textjob")).args(arguments).run_to_end();
     let printed = String::from_utf8(output.stdout.clone()).unwrap();
     (output, printed)
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use hairstreak_testkit::{Rng, rng};
+
 use super::*;
 use crate::rounds::rounds;
 
@@ -36,7 +38,7 @@ fn check_invariants(queue: &TimerQueue<u64>) {
 }
 
 /// One step of both, with the same outcome. Returns the time, which a pop may move on.
-fn step(random: &mut fastrand::Rng, queue: &mut TimerQueue<u64>, naive: &mut Naive, now: u64) -> u64 {
+fn step(random: &mut Rng, queue: &mut TimerQueue<u64>, naive: &mut Naive, now: u64) -> u64 {
     let key_count = random.choice([1, 8, 300]).unwrap();
     let key = random.u32(..key_count);
     let at = now + random.u64(..40);
@@ -63,9 +65,7 @@ fn step(random: &mut fastrand::Rng, queue: &mut TimerQueue<u64>, naive: &mut Nai
 
 #[test]
 fn any_run_of_calls_does_what_a_searched_table_does() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = rng();
     for _ in 0..rounds(300) {
         let (mut queue, mut naive, mut now) = (TimerQueue::new(), Naive::default(), 0);
         for _ in 0..random.usize(..1000) {

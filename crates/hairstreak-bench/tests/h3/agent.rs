@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
+use hairstreak_testkit::BoundedChild;
+
 /// An agent. Dropping it kills it.
 pub struct Agent {
     child: Child,
@@ -24,7 +26,7 @@ impl Agent {
     /// Kills it.
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.end();
     }
 }
 

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 use agent::Agent;
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use network::Network;
 use serde_json::Value;
 
@@ -41,7 +42,7 @@ impl Drop for Folder {
 }
 
 fn run_by(mut command: Command, options: &str, folder: &Folder) -> Output {
-    command.arg("h3").args(options.split_whitespace()).arg("--out").arg(&folder.0).output().unwrap()
+    command.arg("h3").args(options.split_whitespace()).arg("--out").arg(&folder.0).run_to_end()
 }
 
 fn run(options: &str, folder: &Folder) -> Output {
@@ -252,7 +253,7 @@ fn an_agent_that_dies_or_is_not_there_is_one_line_that_names_it() {
     agent.kill();
     let mut rest = String::new();
     errors.read_to_string(&mut rest).unwrap();
-    assert_eq!(controller.wait().unwrap().code(), Some(1));
+    assert_eq!(controller.end().code(), Some(1));
     let told = rest.lines().last().unwrap();
     let receiver = |node: &str| format!("hairstreak-bench: receiver {node} at {} is gone", agent.address);
     assert!(told == receiver("A") || told == receiver("B"), "{rest}");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use hairstreak_socket::security::{KeyPair, generate_key_pair};
+use hairstreak_testkit::BoundedChild;
 
 use crate::network::{Network, from_within};
 
@@ -134,7 +135,7 @@ pub fn done(command: &mut Command, input: &str) -> Output {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // It may have ended without reading.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
+    child.end_with_output()
 }
 
 /// The first line that a program writes, which is then killed.

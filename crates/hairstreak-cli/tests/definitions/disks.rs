@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use hairstreak_testkit::BoundedCommand;
 use hairstreak_wire::amqp::{Method, basic, queue};
 use serde_json::json;
 
@@ -28,7 +29,7 @@ const LONG: Duration = Duration::from_secs(60);
 fn run_on_disk(test: &str) {
     let place = folder("disk");
     // A user namespace gives the right to mount to anybody, where the system permits such namespaces; root needs none.
-    let has_users = Command::new("unshare").args(["-rm", "true"]).output().unwrap().status.success();
+    let has_users = Command::new("unshare").args(["-rm", "true"]).run_to_end().status.success();
     let output = Command::new("unshare")
         .arg(if has_users { "-rm" } else { "-m" })
         .args(["sh", "-c", MOUNT, "sh"])
@@ -36,8 +37,7 @@ fn run_on_disk(test: &str) {
         .arg(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
         .env(DISK, &place)
-        .output()
-        .unwrap();
+        .run_to_end();
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("1 passed"), "{said}");

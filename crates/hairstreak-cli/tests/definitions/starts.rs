@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use hairstreak_testkit::BoundedCommand;
 use rustix::process::Signal;
 
 use crate::client::Client;
@@ -95,7 +96,7 @@ fn a_directory_that_the_node_is_not_permitted_to_use_is_said_to_be_one() {
     let words = if user.is_root() { &restricted[..] } else { &restricted[3..] };
     let mut command = Command::new(words[0]);
     command.args(&words[1..]).args(["serve", "--bind", "tcp://127.0.0.1:*", "--data-dir"]).arg(&data);
-    let output = command.arg("--config").arg(place.config()).output().unwrap();
+    let output = command.arg("--config").arg(place.config()).run_to_end();
     fs::set_permissions(&data, fs::Permissions::from_mode(0o700)).unwrap();
     let said = refusal(End {
         status: output.status.code(),

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command};
 
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -40,7 +40,7 @@ fn a_signal_ends_a_run_whose_input_does_not_come() {
             let mut runner = start(&job);
             let _open = runner.stdin.take();
             kill_process(Pid::from_child(&runner), signal).unwrap();
-            let outcome = Outcome::from(runner.wait_with_output().unwrap());
+            let outcome = Outcome::from(runner.end_with_output());
             assert_eq!(outcome.refusal(status), format!("stopped by {name} after 0 messages"));
         }
     }
@@ -72,9 +72,9 @@ fn an_output_pipe_is_waited_for_until_it_has_a_reader() {
     let job = writing_job();
     let runner = job.start_guarded(&[]);
     wait_until_minded(&runner, Signal::TERM);
-    let pipe = Command::new("timeout").args(["60", "cat", "pipe"]).current_dir(&job.folder).output().unwrap();
+    let pipe = Command::new("timeout").args(["60", "cat", "pipe"]).current_dir(&job.folder).run_to_end();
     assert_eq!(String::from_utf8(pipe.stdout).unwrap(), "one\ntwo\n");
-    assert_eq!(Outcome::from(runner.wait_with_output().unwrap()).status, 0);
+    assert_eq!(Outcome::from(runner.end_with_output()).status, 0);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_pipe_is_waited_for_until_it_has_had_a_writer() {
     let job = job("pipe");
     let runner = start(&job);
     fs::write(job.folder.join("pipe"), "one\ntwo").unwrap();
-    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = Outcome::from(runner.end_with_output());
     assert_eq!((outcome.status, outcome.stdout.as_str()), (0, "one\ntwo\n"));
 }
 
@@ -98,5 +98,5 @@ fn what_stands_behind_dev_stdin_is_read_as_it_comes() {
         assert_eq!(results.next().unwrap().unwrap(), line);
     }
     drop(stdin);
-    assert_eq!(runner.wait().unwrap().code(), Some(0));
+    assert_eq!(runner.end().code(), Some(0));
 }

@@ -4,7 +4,7 @@
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hairstreak_testkit::beside_a_sleeper;
+use hairstreak_testkit::{BoundedChild, beside_a_sleeper};
 
 use crate::harness::{HAIRSTREAK, Outcome, checkout};
 
@@ -37,7 +37,7 @@ fn start(name: &str) -> Child {
 /// prediction was more than 3% off.
 fn slower_ones(setups: Vec<Setup>) -> Vec<Setup> {
     let running: Vec<_> = setups.iter().map(|setup| start(setup.0)).collect();
-    let wait = |process: Child| Outcome::from(process.wait_with_output().unwrap()).succeeded().json();
+    let wait = |process: Child| Outcome::from(process.end_with_output()).succeeded().json();
     let (reports, lateness) =
         beside_a_sleeper(SLEEP_TIME, || running.into_iter().map(wait).collect::<Vec<_>>());
     let mut slower = Vec::new();

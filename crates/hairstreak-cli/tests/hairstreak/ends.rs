@@ -1,5 +1,7 @@
 //! Where messages come from and where results go.
 
+use hairstreak_testkit::BoundedChild;
+
 use crate::harness::Job;
 
 const ECHO: &str = "[[stage]]\nname = 'echo'\necho = true\n";
@@ -33,7 +35,7 @@ fn a_result_is_there_before_the_next_line_is_typed() {
         assert_eq!(results.next().unwrap().unwrap(), line);
     }
     drop(stdin);
-    assert_eq!(process.wait().unwrap().code(), Some(0));
+    assert_eq!(process.end().code(), Some(0));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Runs that fail: one line that says why, status 1.
 
+use hairstreak_testkit::BoundedChild;
+
 use crate::harness::{Job, python};
 
 /// A topology of one stage with these keys, fed with ten short messages.
@@ -120,7 +122,7 @@ fn a_filter_that_sends_results_by_a_socket_of_its_own() {
     let job = Job::new(&topology).with("filter.py", filter);
     let mut runner = job.start_guarded(&[]);
     let _open = runner.stdin.take();
-    let outcome = crate::harness::Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = crate::harness::Outcome::from(runner.end_with_output());
     assert_eq!(outcome.refusal(1), "the hub failed: stage \"work\" sent a result of no message");
 }
 

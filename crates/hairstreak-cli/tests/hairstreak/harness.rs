@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::process::Pid;
 use serde_json::Value;
 
@@ -73,18 +73,18 @@ impl Job {
     }
 
     pub fn plan(&self, options: &[&str]) -> Outcome {
-        self.command("plan", options).output().unwrap().into()
+        self.command("plan", options).run_to_end().into()
     }
 
     pub fn run(&self, options: &[&str]) -> Outcome {
-        self.command("run", options).output().unwrap().into()
+        self.command("run", options).run_to_end().into()
     }
 
     /// Runs it with that standard input.
     pub fn run_on(&self, stdin: &str) -> Outcome {
         let mut process = self.start(&[]);
         process.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
-        process.wait_with_output().unwrap().into()
+        process.end_with_output().into()
     }
 
     /// Starts it, with pipes on all sides.

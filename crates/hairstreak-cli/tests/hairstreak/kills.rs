@@ -12,6 +12,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::topology::{self, Observer, Progress, RunOptions, Topology};
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, PATIENCE, Target, process_of, python};
@@ -108,7 +109,7 @@ impl Run {
             }
         }
         let said = self.lines.iter().collect::<Vec<_>>();
-        assert!(self.runner.wait().unwrap().success(), "{said:?}");
+        assert!(self.runner.end().success(), "{said:?}");
         results
     }
 
@@ -398,6 +399,6 @@ fn a_program_that_is_killed_ends_the_run() {
         run.wait_for(
             "stage \"work\" instance 1 was killed by signal 9; a program is not started again, for what it had is lost",
         );
-        assert_eq!(run.runner.wait().unwrap().code(), Some(1));
+        assert_eq!(run.runner.end().code(), Some(1));
     }
 }

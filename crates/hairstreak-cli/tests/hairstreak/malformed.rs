@@ -1,10 +1,12 @@
 //! Topologies and arguments that make no sense: one line, status 2. What each key may hold is tested
 //! beside the code that reads it; here is that `plan` and `run` both say it.
 
+use hairstreak_testkit::BoundedCommand;
+
 use crate::harness::{HAIRSTREAK, Job, Outcome};
 
 fn hairstreak(arguments: &[&str]) -> Outcome {
-    std::process::Command::new(HAIRSTREAK).args(arguments).output().unwrap().into()
+    std::process::Command::new(HAIRSTREAK).args(arguments).run_to_end().into()
 }
 
 #[test]

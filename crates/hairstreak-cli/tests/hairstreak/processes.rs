@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hairstreak::topology::{self, Observer, RunOptions, Topology};
-use hairstreak_testkit::{until, until_at_least, until_eq};
+use hairstreak_testkit::{BoundedChild, until, until_at_least, until_eq};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, Outcome, Target, process_of};
@@ -55,7 +55,7 @@ fn kill(runner: &Child, signal: Signal) {
 fn kill_9_of_the_runner_leaves_no_orphans() {
     let (_job, mut runner) = busy();
     kill(&runner, Signal::KILL);
-    runner.wait().unwrap();
+    runner.end();
     wait_until_none_is_left(runner.id());
 }
 
@@ -65,7 +65,7 @@ fn a_signal_stops_the_run_and_its_processes() {
         let (_job, runner) = busy();
         let id = runner.id();
         kill(&runner, signal);
-        let outcome = Outcome::from(runner.wait_with_output().unwrap());
+        let outcome = Outcome::from(runner.end_with_output());
         assert_eq!(outcome.refusal(status), format!("stopped by {name} after 0 messages"));
         assert_eq!(started_by(id), Vec::<String>::new());
     }
@@ -80,7 +80,7 @@ fn a_stopped_run_says_what_was_done() {
     let mut lines = BufReader::new(runner.stderr.take().unwrap()).lines();
     lines.find(|line| !line.as_ref().unwrap().starts_with("0 of")).unwrap().unwrap();
     kill(&runner, Signal::INT);
-    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = Outcome::from(runner.end_with_output());
     assert_eq!(outcome.status, 130);
     let report = outcome.json();
     let messages = report["messages"].as_u64().unwrap();
@@ -96,7 +96,7 @@ fn a_failed_stage_takes_the_others_with_it() {
     let job = Job::new(&topology);
     let runner = job.start(&[]);
     let id = runner.id();
-    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = Outcome::from(runner.end_with_output());
     assert_eq!(outcome.refusal(1), "stage \"program\" instance 1 exited with status 3");
     assert_eq!(started_by(id), Vec::<String>::new());
 }
@@ -106,7 +106,7 @@ fn a_command_that_fails_is_noticed_though_its_child_holds_its_output() {
     let topology = "[[stage]]\nname = 'work'\ncommand = 'sleep 1000 & echo why >&2; exit 2'\n\
                     framing = 'lines'\n[input]\nmessages = 10";
     let job = Job::new(topology);
-    let outcome = Outcome::from(job.start_guarded(&[]).wait_with_output().unwrap());
+    let outcome = Outcome::from(job.start_guarded(&[]).end_with_output());
     assert_eq!(outcome.refusal(1), "stage \"work\" instance 1 exited with status 2: why");
 }
 
@@ -122,7 +122,7 @@ fn a_stage_whose_process_is_told_to_end_is_started_again() {
     BufReader::with_capacity(1, runner.stderr.as_mut().unwrap()).read_line(&mut line).unwrap();
     assert_eq!(line, "work 1 was killed by signal 15; it is started again\n");
     drop(input);
-    assert!(runner.wait().unwrap().success());
+    assert!(runner.end().success());
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn a_stage_that_is_killed_whenever_it_starts_ends_the_run() {
     let job = Job::new(&format!("[[stage]]\nname = 'work'\n{stage}\n[input]\nlines = '-'"));
     let mut runner = job.start(&[]);
     let _open = runner.stdin.take();
-    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = Outcome::from(runner.end_with_output());
     assert_eq!(outcome.status, 1);
     let lines: Vec<_> = outcome.stderr.lines().collect();
     assert_eq!(lines[..9], ["work 1 was killed by signal 15; it is started again"; 9]);
@@ -157,7 +157,7 @@ fn a_stage_whose_process_is_killed_leaves_nothing_either() {
     let job = Job::new(&topology);
     let runner = job.start(&[]);
     let id = runner.id();
-    let outcome = Outcome::from(runner.wait_with_output().unwrap());
+    let outcome = Outcome::from(runner.end_with_output());
     let why = "a program is not started again, for what it had is lost";
     assert_eq!(outcome.refusal(1), format!("stage \"program\" instance 1 was killed by signal 9; {why}"));
     assert_eq!(started_by(id), Vec::<String>::new());
@@ -260,7 +260,7 @@ fn children_of_the_shell_that_became_the_runner_are_left_alone() {
     shell.args(["-c", script, HAIRSTREAK]).current_dir(&job.folder).stdin(Stdio::null());
     let runner = shell.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let id = runner.id();
-    let ended = runner.wait_with_output().unwrap();
+    let ended = runner.end_with_output();
     assert!(ended.status.success(), "{ended:?}");
     wait_until_none_is_left(id);
     for name in ["own", "grandchild"] {

@@ -1,5 +1,7 @@
 //! What a run says of itself.
 
+use hairstreak_testkit::BoundedChild;
+
 use crate::harness::Job;
 
 #[test]
@@ -59,7 +61,7 @@ fn runs_at_the_same_time_do_not_meet() {
         .collect();
     let running: Vec<_> = jobs.iter().map(|job| job.start(&["--json"])).collect();
     for process in running {
-        let outcome = crate::harness::Outcome::from(process.wait_with_output().unwrap()).succeeded();
+        let outcome = crate::harness::Outcome::from(process.end_with_output()).succeeded();
         assert_eq!(outcome.json()["messages"], 1000);
     }
     for job in &jobs {

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use hairstreak_testkit::BoundedCommand;
 use serde_json::Value;
 
 use crate::harness::{HAIRSTREAK, Job, Outcome, checkout};
@@ -14,7 +15,7 @@ const MACHINE: &str = "cores = 2\nwake_up_ns = 50000\ngather_ns = 50000\ngather_
                        latency_ns = 10000.0\n";
 
 fn simulate(job: &Job, options: &[&str]) -> Outcome {
-    job.command("simulate", options).output().unwrap().into()
+    job.command("simulate", options).run_to_end().into()
 }
 
 fn simulated(job: &Job, options: &[&str]) -> Value {
@@ -39,7 +40,7 @@ fn the_five_setups_of_the_tutorial() {
         ("uneven", "1.329"),
     ] {
         let file = checkout("examples/butterfly/topologies").join(format!("{name}.toml"));
-        let outcome = Command::new(HAIRSTREAK).arg("simulate").arg(file).output().unwrap();
+        let outcome = Command::new(HAIRSTREAK).arg("simulate").arg(file).run_to_end();
         let text = Outcome::from(outcome).succeeded().stdout;
         assert!(text.contains(&format!(": {rate} messages/s, ")), "{name} is not {rate}:\n{text}");
     }
@@ -136,7 +137,7 @@ fn what_calibrate_writes_simulate_reads() {
     let calibrate = |options: &[&str]| {
         let mut command = Command::new(HAIRSTREAK);
         command.arg("calibrate").args(options).current_dir(&job.folder);
-        Outcome::from(command.output().unwrap())
+        Outcome::from(command.run_to_end())
     };
     let text = calibrate(&["--repeat", "1", "--no-splits", "--output", "machine.toml"]).succeeded().stdout;
     assert!(text.contains("Time on a core for each message:") && text.contains("131,072"), "{text}");
@@ -150,7 +151,7 @@ fn what_calibrate_writes_simulate_reads() {
 #[test]
 fn splits_are_measured_for_each_work_and_transport() {
     let mut command = Command::new(HAIRSTREAK);
-    let outcome = command.args(["calibrate", "--repeat", "1", "--json"]).output().unwrap();
+    let outcome = command.args(["calibrate", "--repeat", "1", "--json"]).run_to_end();
     let figures = Outcome::from(outcome).succeeded().json();
     let splits = figures["splits"].as_array().unwrap();
     let works: Vec<u64> = splits.iter().map(|split| split["work_us"].as_u64().unwrap()).collect();

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Outcome};
@@ -28,6 +29,6 @@ fn an_endpoint_that_cannot_be_connected_to_is_named() {
     let named = "frontend: cannot connect to tcp://nosuch.invalid:5: host \"nosuch.invalid\" ";
     assert!(line.starts_with(named) && line.ends_with("; trying again\n"), "{line}");
     kill_process(Pid::from_child(&proxy), Signal::TERM).unwrap();
-    let outcome = Outcome::from(proxy.wait_with_output().unwrap()).succeeded();
+    let outcome = Outcome::from(proxy.end_with_output()).succeeded();
     assert!(outcome.stdout.contains("frontend"), "{outcome:?}");
 }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hairstreak::{Node, Scope};
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, Outcome};
@@ -37,7 +38,7 @@ fn hairstreak(arguments: &[&str]) -> Command {
 }
 
 fn outcome(command: &mut Command) -> Outcome {
-    command.output().unwrap().into()
+    command.run_to_end().into()
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn a_log_that_cannot_be_written_leaves_the_directory_at_work() {
         let registered =
             ["a", "b", "c"].map(|name| node.queue(name).scope(Scope::Global).open().map(|_| ()).is_ok());
         kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();
-        assert_eq!(serving.wait().unwrap().code(), Some(0));
+        assert_eq!(serving.end().code(), Some(0));
         assert_eq!(registered, [true; 3]);
     }
 }

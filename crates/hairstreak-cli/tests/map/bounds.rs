@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, until};
 
 use crate::harness::{HAIRSTREAK, Outcome, children_of, command, numbers};
 
@@ -44,7 +44,7 @@ fn passing(words: &[&str], line_size: usize, total: usize, read_after: u64) -> u
         }
     });
     drop(stdin);
-    let output = child.wait_with_output().unwrap();
+    let output = child.end_with_output();
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     peak
 }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use hairstreak_testkit::{until, until_eq};
+use hairstreak_testkit::{BoundedChild, BoundedCommand, until, until_eq};
 use rustix::io::ioctl_fionread;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -116,7 +116,7 @@ fn it_outlives_its_terminal_where_it_was_told_to() {
         tell(child.id() as i32, Signal::HUP);
     }
     drop(stdin);
-    assert!(child.wait().unwrap().success());
+    assert!(child.end().success());
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_signal_ends_it_though_nobody_reads_what_it_says() {
         if size > 60_000 && last.1.elapsed() > Duration::from_millis(300) { Ok(()) } else { Err(last) }
     });
     tell(id, Signal::TERM);
-    assert_eq!(running.child.wait().unwrap().code(), Some(143));
+    assert_eq!(running.child.end().code(), Some(143));
     drop(stderr);
 }
 
@@ -242,7 +242,7 @@ fn progress_counts_what_is_done_while_the_input_goes_on() {
     let line = lines.find(|line| line.as_ref().unwrap().starts_with("2 done, ")).unwrap().unwrap();
     assert!(line.contains("0 in flight"), "{line}");
     drop(stdin);
-    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(child.end_with_output().status.success());
 }
 
 #[test]
@@ -250,7 +250,7 @@ fn results_for_a_standard_output_that_is_closed_are_a_failure() {
     // With and without a standard input.
     for (records, status) in [("seq 100 | ", 255), ("exec <&-; ", 0)] {
         let script = format!("{records}timeout 60 \"$0\" map -- cat >&-");
-        let output = Command::new("sh").args(["-c", &script, HAIRSTREAK]).output().unwrap();
+        let output = Command::new("sh").args(["-c", &script, HAIRSTREAK]).run_to_end();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(status), "{said}");
         let why = "hairstreak: cannot write to standard output: Bad file descriptor (os error 9)\n";

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{children_of, command, folder, map, numbers, start};
@@ -68,7 +69,7 @@ fn a_line_is_answered_though_the_input_goes_on() {
         }
         drop(stdin);
         assert!(lines.next().is_none());
-        assert_eq!(child.wait().unwrap().code(), Some(0));
+        assert_eq!(child.end().code(), Some(0));
     }
 }
 
@@ -174,7 +175,7 @@ fn a_reader_that_has_enough_ends_it_quietly() {
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut String::new()).unwrap();
     drop(stdout);
-    assert_eq!(child.wait().unwrap().code(), Some(141));
+    assert_eq!(child.end().code(), Some(141));
     feeder.join().unwrap();
     let mut stderr = String::new();
     child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();

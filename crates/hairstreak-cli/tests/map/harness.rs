@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, until};
 
 /// The binary under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
@@ -72,7 +72,7 @@ impl Running {
     pub fn end(mut self) -> Outcome {
         let (ended, output) = mpsc::channel();
         let child = self.child;
-        thread::spawn(move || drop(ended.send(child.wait_with_output().unwrap())));
+        thread::spawn(move || drop(ended.send(child.end_with_output())));
         let output = output.recv_timeout(LONG).expect("its pipes are closed in time");
         self.feeder.take().unwrap().join().unwrap();
         output.into()

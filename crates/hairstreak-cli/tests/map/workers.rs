@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 
 use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
-use hairstreak_testkit::{until, until_eq};
+use hairstreak_testkit::{BoundedChild, until, until_eq};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{Outcome, Running, children_of, command, folder, numbers, place, start};
@@ -23,7 +23,7 @@ fn process_of(child: &Child) -> Pid {
 }
 
 fn end(child: Child) -> Outcome {
-    child.wait_with_output().unwrap().into()
+    child.end_with_output().into()
 }
 
 /// A map without commands of its own, once it says that workers can join.
@@ -93,13 +93,13 @@ fn kill_9_of_ranks_of_a_fabric_and_of_the_fabric_loses_nothing() {
         kill_workers(&format!("vortex://{name}/0:5700"), filter, |turn| {
             if turn == 5 {
                 running.kill().unwrap();
-                running.wait().unwrap();
+                running.end();
                 running = fabric(&name);
             }
         });
     }
     running.kill().unwrap();
-    running.wait().unwrap();
+    running.end();
 }
 
 /// Ten workers are killed, and each record is done once. `at_turn` does what it likes beside.
@@ -112,7 +112,7 @@ fn kill_workers(place: &str, filter: &[&str], mut at_turn: impl FnMut(usize)) {
         until_eq("filters", 2, || children_of(process.as_raw_nonzero().get()).len());
         at_turn(turn);
         kill_process(process, Signal::KILL).unwrap();
-        victim.wait().unwrap();
+        victim.end();
     }
     assert_eq!(sorted(map.end()), (1..=20_000).collect::<Vec<_>>());
 }
@@ -129,7 +129,7 @@ fn a_worker_that_is_killed_with_records_has_them_done_by_another() {
     });
     let helper = worker(&place, &["--", "cat"]);
     kill_process(process, Signal::KILL).unwrap();
-    holder.wait().unwrap();
+    holder.end();
     assert_eq!(sorted(map.end()), (1..=500).collect::<Vec<_>>());
     assert_eq!(end(helper).good(), "");
     for filter in filters.into_iter().filter_map(Pid::from_raw) {
@@ -174,7 +174,7 @@ fn a_worker_says_when_the_map_is_gone_or_never_was() {
     let never = format!("hairstreak: no map has been found at {place} for ");
     let gone = format!("hairstreak: the map at {place} is gone, for ");
     assert!(said.starts_with(&gone) || said.starts_with(&never), "{said}");
-    assert_eq!(left.wait().unwrap().code(), Some(255));
+    assert_eq!(left.end().code(), Some(255));
     drop(map);
 }
 
@@ -201,7 +201,7 @@ fn a_worker_gives_up_results_that_no_map_is_there_to_take() {
         }
         let said = lines.next().unwrap();
         assert!(said.starts_with(&format!("hairstreak: the map at {place} is gone, for ")), "{said}");
-        assert_eq!(left.wait().unwrap().code(), Some(255));
+        assert_eq!(left.end().code(), Some(255));
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

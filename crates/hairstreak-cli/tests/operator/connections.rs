@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
 
+use hairstreak_testkit::BoundedChild;
 use serde_json::Value;
 
 use crate::broker::{Broker, tests_of_each_broker};
@@ -67,7 +68,7 @@ fn a_consumer_is_in_all_three_lists(broker: &Broker) {
     let row: Vec<&str> = table.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!((row[0], row.contains(&"guest"), row.contains(&"7")), ("orders", true, true));
     child.kill().unwrap();
-    child.wait().unwrap();
+    child.end();
     broker.await_list(&["consumers", "--vhost", &vhost], <[Value]>::is_empty);
     assert_eq!(
         broker.good(&["channels", "--vhost", &vhost]),

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
 
+use hairstreak_testkit::BoundedChild;
 use serde_json::{Value, json};
 
 use crate::broker::{Broker, tests_of_each_broker};
@@ -155,7 +156,7 @@ fn a_list_comes_again_and_again(broker: &Broker) {
         assert!(lines.by_ref().any(|line| line.unwrap() == seen));
     }
     watching.kill().unwrap();
-    watching.wait().unwrap();
+    watching.end();
 }
 
 fn a_reader_that_has_enough_is_no_failure(broker: &Broker) {

@@ -2,6 +2,8 @@
 
 use std::process::Command;
 
+use hairstreak_testkit::BoundedCommand;
+
 use crate::broker::{Broker, tests_of_each_broker};
 use crate::process::{HAIRSTREAK, unique};
 
@@ -46,7 +48,7 @@ fn typed(broker: &Broker, answers: &str, words: &[&str]) -> (Option<i32>, String
     command
         .env("HAIRSTREAK_HTTP_URL", format!("http://{}", broker.http))
         .env_remove("HAIRSTREAK_HTTP_PASSWORD");
-    let output = broker.in_company(false, || command.output().unwrap());
+    let output = broker.in_company(false, || command.run_to_end());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     (output.status.code(), String::from_utf8(output.stdout).unwrap())
 }

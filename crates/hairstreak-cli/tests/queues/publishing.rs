@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{Broker, end, folder};
@@ -164,7 +165,7 @@ fn a_signal_ends_it_with_what_was_confirmed() {
     stdin.write_all(b"first\n").unwrap();
     assert_eq!(broker.good(&["consume", &queue, "--count", "1", "--timeout", "60s"]), "first\n");
     kill_process(Pid::from_child(&publisher), Signal::INT).unwrap();
-    let output = publisher.wait_with_output().unwrap();
+    let output = publisher.end_with_output();
     assert_eq!(output.status.code(), Some(130));
     let reason = String::from_utf8(output.stderr).unwrap();
     assert!(reason.starts_with("hairstreak: stopped by SIGINT; published 1, confirmed "), "{reason}");
@@ -183,6 +184,6 @@ fn a_broker_that_is_short_of_memory_is_waited_for() {
     let line = errors.next().unwrap().unwrap();
     assert!(line.starts_with("hairstreak: the broker takes no messages for now: "), "{line}");
     broker.good(&["consume", &queue, "--count", "8", "--timeout", "30s"]);
-    let output = publisher.wait_with_output().unwrap();
+    let output = publisher.end_with_output();
     assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"8 messages confirmed\n"[..]));
 }

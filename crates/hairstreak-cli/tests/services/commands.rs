@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
 use hairstreak::service::{Client, ClientOptions};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::broker;
@@ -15,7 +15,7 @@ use crate::daemon::Daemon;
 use crate::script::Script;
 
 fn hairstreak(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(words).output().unwrap()
+    Command::new(env!("CARGO_BIN_EXE_hairstreak")).args(words).run_to_end()
 }
 
 fn texts(output: &Output) -> (Option<i32>, String, String) {
@@ -98,7 +98,7 @@ fn a_terminal_s_ctrl_c_lets_the_command_end() {
     assert_eq!(line, "began\n");
     kill_process_group(Pid::from_child(&worker), Signal::INT).unwrap();
     assert_eq!(call.join().unwrap(), (Some(0), "done\n".into(), String::new()));
-    assert!(worker.wait().unwrap().success());
+    assert!(worker.end().success());
 }
 
 /// A worker whose command says its process id on standard error, and then does not end.
@@ -137,7 +137,7 @@ fn a_command_that_nobody_waits_for_is_ended_and_the_next_one_begins() {
         await_end_of(next());
     }
     worker.kill().unwrap();
-    worker.wait().unwrap();
+    worker.end();
 }
 
 #[test]
@@ -149,17 +149,17 @@ fn a_command_ends_with_its_worker() {
     let mut call = call.unwrap();
     let process = next();
     worker.kill().unwrap();
-    worker.wait().unwrap();
+    worker.end();
     await_end_of(process);
     call.kill().unwrap();
-    call.wait().unwrap();
+    call.end();
 }
 
 #[test]
 fn a_reply_for_a_standard_output_that_is_closed_is_a_failure() {
     let (_broker, at) = broker(&[]);
     let script = format!("\"$0\" call --broker {at} mmi.service x >&-");
-    let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_hairstreak")]).output().unwrap();
+    let output = Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_hairstreak")]).run_to_end();
     let why = "hairstreak: cannot write to standard output: Bad file descriptor (os error 9)\n";
     assert_eq!(texts(&output), (Some(1), String::new(), why.to_owned()));
 }
@@ -214,7 +214,7 @@ pub fn count_in_sqlite(folder: &Path, count: usize) {
     let database = folder.join("counter.db");
     let python = |program: &str| {
         let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin/python");
-        let output = Command::new(python).args(["-c", program]).arg(&database).output().unwrap();
+        let output = Command::new(python).args(["-c", program]).arg(&database).run_to_end();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::service::{MemoryStore, Worker, WorkerOptions};
+use hairstreak_testkit::BoundedChild;
 
 /// Set for a process that is to be a worker: where it writes to, how long a request takes in microseconds, its brokers.
 const PART: &str = "HAIRSTREAK_TEST_WORKER";
@@ -35,7 +36,7 @@ impl Part {
     /// kill -9; which process it was.
     pub fn kill(mut self) -> u32 {
         self.0.kill().unwrap();
-        self.0.wait().unwrap();
+        self.0.end();
         self.0.id()
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 pub struct Daemon {
@@ -76,7 +77,7 @@ impl Daemon {
         let (mut output, mut errors) = (String::new(), String::new());
         self.stdout.read_to_string(&mut output).unwrap();
         self.stderr.read_to_string(&mut errors).unwrap();
-        End { status: self.child.wait().unwrap().code(), output, errors }
+        End { status: self.child.end().code(), output, errors }
     }
 }
 

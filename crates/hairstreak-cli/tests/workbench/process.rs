@@ -7,6 +7,8 @@ use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use hairstreak_testkit::BoundedChild;
+
 /// The program under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
 
@@ -23,7 +25,7 @@ pub fn end(mut child: Child, input: &[u8]) -> Outcome {
     let input = input.to_vec();
     // A process that has ended reads nothing more.
     let feeder = thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
+    let output = child.end_with_output();
     feeder.join().unwrap();
     Outcome {
         status: output.status.code(),

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use hairstreak_server::{AsksClients, HttpTlsOptions, ServeOptions, Server};
+use hairstreak_testkit::BoundedCommand;
 
 use crate::program::run;
 use crate::rabbitmq::{CERTIFICATES, RabbitMq, Setup};
@@ -92,7 +93,7 @@ fn certificates_of_https_are_changed_while_the_node_runs() {
         let url = format!("https://localhost:{}/api/version", address.port());
         let mut curl = std::process::Command::new("curl");
         curl.args(["--silent", "--show-error", "--fail", "--cacert"]).arg(ca).arg(url);
-        curl.output().unwrap()
+        curl.run_to_end()
     };
     let refused = ask();
     let complaint = String::from_utf8_lossy(&refused.stderr);

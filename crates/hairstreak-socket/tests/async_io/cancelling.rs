@@ -1,5 +1,5 @@
 //! Futures that are dropped before they are ready, at random: a receive takes nothing then, a send
-//! sends nothing. The seed is printed; HAIRSTREAK_SEED runs it again.
+//! sends nothing. The output of the test names the seed.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,20 +8,13 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use fastrand::Rng;
+use hairstreak_testkit::{Rng, rng};
 
 use crate::TRANSPORTS;
 use crate::executor::{Alarm, poll_with};
 use crate::pairs::{body, low_marks, number, pair};
 use crate::soak::amount;
 use crate::tasks::runtime;
-
-fn random() -> Rng {
-    let given = std::env::var("HAIRSTREAK_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed: u64 = given.unwrap_or_else(|| fastrand::u64(..));
-    println!("HAIRSTREAK_SEED={seed}");
-    Rng::with_seed(seed)
-}
 
 /// Polls the future a few times, waiting in between or not, then drops it: its output if it had one.
 fn try_for_a_while<F: Future>(random: &mut Rng, alarm: &Arc<Alarm>, future: F) -> Option<F::Output> {
@@ -40,7 +33,7 @@ fn try_for_a_while<F: Future>(random: &mut Rng, alarm: &Arc<Alarm>, future: F) -
 #[test]
 fn a_dropped_future_has_taken_and_sent_nothing() {
     let count = amount(20_000, 1_000_000) as u64;
-    let mut random = random();
+    let mut random = rng();
     for transport in TRANSPORTS {
         let (push, pull) = pair(transport, &low_marks());
         let mut others = random.fork();
@@ -67,7 +60,7 @@ fn a_dropped_future_has_taken_and_sent_nothing() {
 #[test]
 fn a_future_that_tokio_gives_up_has_taken_and_sent_nothing() {
     let count = amount(2000, 100_000) as u64;
-    let mut random = random();
+    let mut random = rng();
     for transport in TRANSPORTS {
         let (push, pull) = pair(transport, &low_marks());
         let mut others = random.fork();

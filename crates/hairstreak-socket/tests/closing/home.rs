@@ -5,6 +5,8 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
+use hairstreak_testkit::BoundedChild;
+
 use crate::LONG;
 use crate::run::Run;
 use crate::sender::{MARK, RUN, send};
@@ -56,7 +58,7 @@ impl Home {
             Home::Process(mut child, mut output) => {
                 // So that the harness can say its last lines.
                 std::io::copy(&mut output, &mut std::io::sink()).unwrap();
-                assert!(child.wait().unwrap().success());
+                assert!(child.end().success());
             }
         }
     }

@@ -1,8 +1,8 @@
-//! Valid streams with bytes changed, lost, doubled, moved and cut, at random. A seed that fails is
-//! printed; HAIRSTREAK_SEED runs it again.
+//! Valid streams with bytes changed, lost, doubled, moved and cut, at random. The output of
+//! the test names the seed.
 
-use fastrand::Rng;
 use hairstreak_socket::Options;
+use hairstreak_testkit::{Rng, rng};
 
 use crate::raw::{MORE, Raw, command, frame, greeting, long_header, ready};
 use crate::siege::besiege;
@@ -52,11 +52,9 @@ fn mutate(random: &mut Rng, stream: &mut Vec<u8>) {
 
 #[test]
 fn streams_changed_at_random_harm_nobody() {
-    let given = std::env::var("HAIRSTREAK_SEED").ok().map(|seed| seed.parse().unwrap());
-    let seed: u64 = given.unwrap_or_else(|| fastrand::u64(..));
-    println!("HAIRSTREAK_SEED={seed}");
+    let seeded = rng();
     besiege(&Options { message_size_max: 1 << 20, ..Options::default() }, |place, peer_type| {
-        let mut random = Rng::with_seed(seed);
+        let mut random = seeded.clone();
         for _ in 0..amount(500, 100_000) {
             let mut stream = valid_stream(peer_type);
             mutate(&mut random, &mut stream);

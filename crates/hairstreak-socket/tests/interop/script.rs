@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
@@ -79,7 +80,7 @@ impl Script {
     /// Tells the script that nothing more will be said, and waits for its end, which must be a good one.
     pub fn finish(mut self) {
         self.input = None;
-        let status = self.child.wait().unwrap();
+        let status = self.child.end();
         assert!(status.success(), "{}: {status}", self.name);
     }
 

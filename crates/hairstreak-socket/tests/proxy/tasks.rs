@@ -6,7 +6,7 @@ use std::task::Poll;
 use std::thread;
 
 use hairstreak_socket::{Context, Proxy, ProxyEnd, Pull, Push, RunError};
-use hairstreak_testkit::{until, until_eq};
+use hairstreak_testkit::{rng, until, until_eq};
 
 use crate::endpoints::endpoint;
 use crate::executor::{Alarm, block_on, poll_with};
@@ -97,16 +97,17 @@ fn dropped_at_any_moment_it_loses_nothing_and_goes_on() {
                 send(&push, COUNT);
                 push
             });
+            let mut rng = rng();
             let running = thread::spawn(move || {
                 let alarm = Alarm::new();
                 let mut runs = 0;
                 loop {
                     let mut run = pin!(proxy.run_async());
-                    for _ in 0..fastrand::u8(1..4) {
+                    for _ in 0..rng.u8(1..4) {
                         if let Poll::Ready(stats) = poll_with(&alarm, run.as_mut()) {
                             return (stats.unwrap(), runs);
                         }
-                        if fastrand::bool() {
+                        if rng.bool() {
                             alarm.wait();
                         }
                     }

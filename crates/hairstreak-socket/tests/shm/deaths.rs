@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use hairstreak_socket::{Context, Dealer, Options, Pull, Push, RecvError, Router, RouterNotify};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, Rng, rng, until};
 use hairstreak_wire::zmtp::SocketType;
 
 use crate::LONG;
@@ -38,9 +38,9 @@ fn is_clean(place: &str) -> bool {
         && (scheme == "shm" || !std::path::Path::new(name).exists())
 }
 
-fn wait_a_moment(pull: &Pull) {
+fn wait_a_moment(pull: &Pull, rng: &mut Rng) {
     // Nothing comes here: this is how long the victim lives.
-    let waited = pull.recv_timeout(Duration::from_micros(fastrand::u64(0..3000)));
+    let waited = pull.recv_timeout(Duration::from_micros(rng.u64(0..3000)));
     assert_eq!(waited.unwrap_err(), RecvError::TimedOut);
 }
 
@@ -50,6 +50,7 @@ static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 #[test]
 fn a_sender_that_is_killed_is_missed_at_once_and_leaves_nothing() {
     let _alone = ALONE.lock();
+    let mut rng = rng();
     for transport in ["shm", "ipc"] {
         let place = endpoint(transport);
         let pull = Pull::with_options(&Context::new(), patient()).unwrap();
@@ -67,13 +68,13 @@ fn a_sender_that_is_killed_is_missed_at_once_and_leaves_nothing() {
             };
             until("messages", || take(&pull) > 100);
             assert!(pull.peers()[0].shared_memory);
-            wait_a_moment(&clock);
+            wait_a_moment(&clock, &mut rng);
             victim.kill().unwrap();
             until("the sender is missed", || {
                 take(&pull);
                 pull.peers().is_empty()
             });
-            victim.wait().unwrap();
+            victim.end();
         }
         drop(pull);
         until("nothing is left", || is_clean(&place));
@@ -83,6 +84,7 @@ fn a_sender_that_is_killed_is_missed_at_once_and_leaves_nothing() {
 #[test]
 fn a_receiver_that_is_killed_is_missed_at_once_and_leaves_nothing() {
     let _alone = ALONE.lock();
+    let mut rng = rng();
     for transport in ["shm", "ipc"] {
         let place = endpoint(transport);
         let push = Push::with_options(&Context::new(), patient()).unwrap();
@@ -91,12 +93,12 @@ fn a_receiver_that_is_killed_is_missed_at_once_and_leaves_nothing() {
             let mut victim = start_victim("receiver", &place);
             assert!(push.wait_for_peers(1, LONG));
             // More than fits: the sender is in the middle of it, or waits for room.
-            for number in 0..fastrand::u64(1..2000) {
+            for number in 0..rng.u64(1..2000) {
                 let _ = push.send_timeout(&number.to_le_bytes().repeat(1000), Duration::from_millis(5));
             }
             victim.kill().unwrap();
             until("the receiver is missed", || push.peers().is_empty());
-            victim.wait().unwrap();
+            victim.end();
         }
         drop(push);
         until("nothing is left", || is_clean(&place));
@@ -106,6 +108,7 @@ fn a_receiver_that_is_killed_is_missed_at_once_and_leaves_nothing() {
 #[test]
 fn a_router_is_told_of_one_that_is_killed_behind_its_last_message() {
     let _alone = ALONE.lock();
+    let mut rng = rng();
     for transport in ["shm", "ipc"] {
         let place = endpoint(transport);
         let router_notify = RouterNotify { connect: true, disconnect: true };
@@ -115,7 +118,7 @@ fn a_router_is_told_of_one_that_is_killed_behind_its_last_message() {
             let mut victim = start_victim("dealer", &place);
             let notice = router.recv_timeout(LONG).unwrap();
             assert_eq!(notice.frames().skip(1).collect::<Vec<_>>(), [b""]);
-            let last = fastrand::u64(0..1000);
+            let last = rng.u64(0..1000);
             for next in 0.. {
                 if next == last {
                     victim.kill().unwrap();
@@ -127,7 +130,7 @@ fn a_router_is_told_of_one_that_is_killed_behind_its_last_message() {
                 assert_eq!(message.frame(1).unwrap()[..8], u64::to_le_bytes(next), "torn, lost or doubled");
             }
             assert_eq!((router.try_recv(), router.peers().len()), (Err(RecvError::WouldBlock), 0));
-            victim.wait().unwrap();
+            victim.end();
         }
     }
 }

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
 
 use hairstreak_socket::{Context, Options, Pull, Push};
-use hairstreak_testkit::{until, until_eq};
+use hairstreak_testkit::{Rng, rng, until, until_eq};
 use hairstreak_transport::shm::Segment;
 use hairstreak_wire::zmtp::{SharedStep, SocketType};
 
@@ -14,22 +14,21 @@ use crate::peer::{Peer, RING_SIZE, SEGMENT_SIZE};
 use crate::soak::amount;
 
 /// Overwrites a part of the segment: mostly words, mostly by what is nearly right.
-fn scribble(file: &std::fs::File) {
-    let at =
-        if fastrand::bool() { 128 * fastrand::usize(0..32) } else { fastrand::usize(0..SEGMENT_SIZE - 700) };
-    let near = (fastrand::u64(0..3 * RING_SIZE as u64)).to_ne_bytes();
-    let noise: Vec<u8> = (0..fastrand::usize(1..700)).map(|_| fastrand::u8(..)).collect();
-    file.write_all_at(if fastrand::u8(..) < 200 { &near } else { &noise }, at as u64).unwrap();
+fn scribble(file: &std::fs::File, rng: &mut Rng) {
+    let at = if rng.bool() { 128 * rng.usize(0..32) } else { rng.usize(0..SEGMENT_SIZE - 700) };
+    let near = (rng.u64(0..3 * RING_SIZE as u64)).to_ne_bytes();
+    let noise: Vec<u8> = (0..rng.usize(1..700)).map(|_| rng.u8(..)).collect();
+    file.write_all_at(if rng.u8(..) < 200 { &near } else { &noise }, at as u64).unwrap();
 }
 
 /// Writes and scribbles until the other end has had enough, or for a while.
-fn rage(place: &str, socket_type: SocketType) {
+fn rage(place: &str, socket_type: SocketType, rng: &mut Rng) {
     let mut peer = Peer::connect(place, socket_type, true);
     let file = peer.give();
     for turn in 0..200 {
         peer.write(b"\x00\x05fine.");
         if turn > 20 {
-            scribble(&file);
+            scribble(&file, rng);
         }
         if peer.read().is_ok_and(|bytes| bytes.is_empty()) {
             break;
@@ -46,8 +45,8 @@ fn peers_that_scribble_over_the_whole_segment_hurt_no_other_of_a_receiver() {
     let push = Push::with_options(&Context::new(), options).unwrap();
     push.connect(&place).unwrap();
     let attacker = std::thread::spawn({
-        let place = place.clone();
-        move || (0..amount(150, 5000)).for_each(|_| rage(&place, SocketType::Push))
+        let (place, mut rng) = (place.clone(), rng());
+        move || (0..amount(150, 5000)).for_each(|_| rage(&place, SocketType::Push, &mut rng))
     });
     let mut number = 0u64;
     while !attacker.is_finished() || number < 1000 {
@@ -69,13 +68,14 @@ fn peers_that_scribble_over_the_whole_segment_hurt_no_other_of_a_sender() {
     let pull = Pull::new(&Context::new()).unwrap();
     pull.connect(&place).unwrap();
     assert!(push.wait_for_peers(1, LONG));
+    let mut rng = rng();
     let attacker = std::thread::spawn({
-        let place = place.clone();
-        move || (0..amount(150, 5000)).for_each(|_| rage(&place, SocketType::Pull))
+        let (place, mut rng) = (place.clone(), rng.fork());
+        move || (0..amount(150, 5000)).for_each(|_| rage(&place, SocketType::Pull, &mut rng))
     });
     let mut received = 0;
     while !attacker.is_finished() || received < 1000 {
-        push.send_timeout(vec![7; 1 + fastrand::usize(0..5000)].as_slice(), LONG).unwrap();
+        push.send_timeout(vec![7; 1 + rng.usize(0..5000)].as_slice(), LONG).unwrap();
         received += usize::from(pull.try_recv().is_ok());
     }
     attacker.join().unwrap();

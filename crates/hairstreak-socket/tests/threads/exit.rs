@@ -5,6 +5,7 @@
 use std::process::Command;
 
 use hairstreak_socket::{Context, Pull, Push};
+use hairstreak_testkit::BoundedChild;
 
 use crate::LONG;
 use crate::endpoints::endpoint;
@@ -33,7 +34,7 @@ fn a_process_that_ends_has_sent_everything() {
                 let message = message.unwrap_or_else(|e| panic!("{place}, run {run}: message {number}: {e}"));
                 assert_eq!(message.body(), body(number));
             }
-            assert!(sender.wait().unwrap().success());
+            assert!(sender.end().success());
         }
     }
 }

@@ -11,9 +11,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use fastrand::Rng;
 use hairstreak_store::{DataDirectory, DefinitionStore, Kind, Write};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, Rng, rng, until};
 
 use crate::place::Place;
 use crate::soak::amount;
@@ -33,13 +32,13 @@ fn what_was_answered_survives_kill_9_and_no_batch_is_half() {
     let place = Place::new();
     let (data, answers) = (place.join("data"), place.join("answers"));
     let mut former = Definitions::new();
-    let mut killed_in_the_middle = 0;
+    let (mut killed_in_the_middle, mut rng) = (0, rng());
     for round in 0..amount(20, 1_000) as u64 {
         fs::write(&answers, "").unwrap();
         let mut victim = start_victim(&place, round);
-        wait_a_moment(&answers);
+        wait_a_moment(&answers, &mut rng);
         victim.kill().unwrap();
-        victim.wait().unwrap();
+        victim.end();
         let answered = answer_count(&answers);
 
         let (_, store, entries) = open(&data).unwrap_or_else(|error| panic!("round {round}: {error}"));
@@ -65,12 +64,12 @@ fn start_victim(place: &Path, seed: u64) -> Child {
 }
 
 /// For as long as the victim lives: some die while they open the store.
-fn wait_a_moment(answers: &Path) {
-    if fastrand::u8(..5) == 0 {
-        let longest = Duration::from_micros(fastrand::u64(..20_000));
+fn wait_a_moment(answers: &Path, rng: &mut Rng) {
+    if rng.u8(..5) == 0 {
+        let longest = Duration::from_micros(rng.u64(..20_000));
         return std::thread::sleep(longest); // tidy: allow(sleeps) the victim dies at any time
     }
-    let wanted = fastrand::usize(1..2_000);
+    let wanted = rng.usize(1..2_000);
     until(&format!("{wanted} bytes of answers"), || match answer_count(answers) {
         count if count >= wanted => Ok(()),
         count => Err(count),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore};
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedChild, until};
 
 use crate::place::Place;
 use crate::{NODE, commit, entry, open, write};
@@ -75,7 +75,7 @@ fn a_directory_has_one_process_at_a_time() {
     // Also if the name is another one: what cannot be had need not be explained.
     assert_eq!(refusal(&place, "other@test"), in_use(holder.id()));
     holder.kill().unwrap();
-    holder.wait().unwrap();
+    holder.end();
     DataDirectory::open(&place, NODE).unwrap();
 }
 

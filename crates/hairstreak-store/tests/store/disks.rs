@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hairstreak_store::DataDirectory;
-use hairstreak_testkit::until;
+use hairstreak_testkit::{BoundedCommand, until};
 
 use crate::place::Place;
 use crate::{NODE, commit, entry, open, write};
@@ -20,7 +20,7 @@ const MOUNT: &str = "mount -t tmpfs -o size=$1k none \"$2\" && shift 2 && exec \
 /// Runs a test of this binary alone on a disk of so many KiB at `place`.
 fn run_on_disk(test: &str, kib: usize, place: &Path) {
     // A user namespace gives the right to mount to anybody, where the system permits such namespaces; root needs none.
-    let has_users = Command::new("unshare").args(["-rm", "true"]).output().unwrap().status.success();
+    let has_users = Command::new("unshare").args(["-rm", "true"]).run_to_end().status.success();
     let output = Command::new("unshare")
         .arg(if has_users { "-rm" } else { "-m" })
         .args(["sh", "-c", MOUNT, "sh", &kib.to_string()])
@@ -28,8 +28,7 @@ fn run_on_disk(test: &str, kib: usize, place: &Path) {
         .arg(std::env::current_exe().unwrap())
         .args([test, "--exact", "--nocapture"])
         .env(PLACE, place)
-        .output()
-        .unwrap();
+        .run_to_end();
     let said =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && said.contains("1 passed"), "{said}");

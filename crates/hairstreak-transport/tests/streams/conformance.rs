@@ -4,20 +4,16 @@ use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
 use std::thread;
 
+use hairstreak_testkit::rng;
+
 use crate::end::{End, pattern};
 use crate::kind::Kind;
-
-/// A random generator whose seed the output of a failed test shows.
-fn random(kind: Kind) -> fastrand::Rng {
-    let seed = fastrand::u64(..);
-    println!("{kind:?}: seed {seed}");
-    fastrand::Rng::with_seed(seed)
-}
 
 #[test]
 fn bytes_cross_both_ways_at_once_and_the_ends_follow_them() {
     for kind in Kind::ALL {
-        let mut random = random(kind);
+        println!("{kind:?}");
+        let mut random = rng();
         for _ in 0..8 {
             let [there, back] = [(); 2].map(|()| random.usize(0..3_000_000));
             let place = kind.listen();

@@ -3,6 +3,7 @@
 use std::io::{ErrorKind, Read};
 use std::process::{Command, Stdio};
 
+use hairstreak_testkit::BoundedChild;
 use hairstreak_transport::{Endpoint, IpcAddress, Stream};
 
 use crate::end::{End, pattern};
@@ -93,7 +94,7 @@ fn killed(kind: Kind) -> (usize, std::io::Result<()>) {
         said.extend(byte);
     }
     victim.kill().unwrap();
-    victim.wait().unwrap();
+    victim.end();
     server.read_to_end()
 }
 

@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use hairstreak_testkit::BoundedChild;
 use hairstreak_transport::tls::{ClientCertificates, TlsClientOptions, TlsServer, TlsServerOptions};
 use hairstreak_transport::{ClientLayer, Endpoint, ServerLayer, Stream};
 
@@ -40,7 +41,7 @@ impl Python {
     }
 
     fn wait(mut self) {
-        assert!(self.child.wait().unwrap().success());
+        assert!(self.child.end().success());
     }
 }
 

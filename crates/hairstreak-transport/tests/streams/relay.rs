@@ -7,6 +7,7 @@ mod protocol;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hairstreak_testkit::{rng, until_eq};
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
 
 use self::protocol::Relay;
@@ -53,9 +54,7 @@ impl Bench {
     /// Waits until the relay has no connection left.
     fn wait_until_over(&self) {
         let handle = self.loops.handle();
-        while handle.connection_count() > 0 {
-            std::thread::yield_now();
-        }
+        until_eq("connections", 0, || handle.connection_count());
     }
 }
 
@@ -63,9 +62,8 @@ fn two_loops() -> LoopOptions {
     LoopOptions { loop_count: 2, name: "relay".into(), ..LoopOptions::default() }
 }
 
-fn exchange(mut client: End, mut server: End, up: usize, down: usize, seed: u64) {
-    println!("seed {seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
+fn exchange(mut client: End, mut server: End, up: usize, down: usize) {
+    let mut random = rng();
     let (one, other) = (random.fork(), random.fork());
     std::thread::scope(|scope| {
         scope.spawn(move || client.exchange(up, down, one));
@@ -80,7 +78,7 @@ fn bytes_pass_both_ways_and_each_direction_ends_by_itself() {
         for (up, down) in [(3 << 20, 2 << 20), (0, 1 << 20), (1, 0)] {
             println!("{kind:?}: {up} up, {down} down");
             let (client, server) = bench.ends();
-            exchange(client, server, up, down, fastrand::u64(..));
+            exchange(client, server, up, down);
             bench.wait_until_over();
         }
     }
@@ -92,7 +90,7 @@ fn the_two_sides_may_be_of_different_kinds() {
         println!("{client_kind:?} to {server_kind:?}");
         let bench = Bench::new(client_kind, server_kind, two_loops());
         let (client, server) = bench.ends();
-        exchange(client, server, 1 << 20, 1 << 20, fastrand::u64(..));
+        exchange(client, server, 1 << 20, 1 << 20);
         bench.wait_until_over();
     }
 }

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hairstreak_testkit::rng;
 use hairstreak_transport::event_loop::{Context, EventLoops, LoopOptions, Protocol};
 use hairstreak_transport::tls::{ClientCertificates, Pem, TlsClientOptions, TlsIdentity};
 use hairstreak_transport::{ClientLayer, Endpoint, ServerLayer, Stream};
@@ -67,9 +68,7 @@ fn garbage_is_answered_with_an_alert_and_ends_the_connection() {
 
 #[test]
 fn random_bytes_in_the_place_of_a_handshake_hurt_nobody() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = rng();
     let hello = client_hello();
     for _ in 0..300 {
         let (mut server, mut stranger) = server_and_stranger();

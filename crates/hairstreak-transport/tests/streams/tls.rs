@@ -5,6 +5,7 @@ use std::mem::MaybeUninit;
 use std::time::Instant;
 
 use hairstreak_base::BlockPool;
+use hairstreak_testkit::rng;
 use hairstreak_transport::tls::{
     ClientCertificates, Pem, TlsClient, TlsClientOptions, TlsIdentity, TlsServer, TlsServerOptions,
 };
@@ -377,9 +378,7 @@ fn with_changed_bit(place: Place, bit: u8) -> Option<(Vec<u8>, bool)> {
 
 #[test]
 fn a_bit_that_was_changed_on_the_way_never_changes_data() {
-    let seed = fastrand::u64(..);
-    println!("seed {seed}");
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = rng();
     let (client, middle, server) = established(client(), server());
     let (up, down) = (middle.up.passed, middle.down.passed);
     drop((client, server));

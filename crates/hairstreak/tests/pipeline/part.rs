@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak::Message;
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Worker};
+use hairstreak_testkit::BoundedChild;
 
 use crate::soak::amount;
 use crate::store::Store;
@@ -242,7 +243,7 @@ impl Part {
 
     pub fn kill(&mut self) {
         self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.child.end();
     }
 
     /// The last that it said before it ended by itself.

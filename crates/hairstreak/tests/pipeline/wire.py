@@ -3,10 +3,12 @@
     wire.py FIRST SECOND [FIRST SECOND ...]
 
 A line on stdin, `PAIR FROM DROP DELAY_MS JITTER_MS`, sets what becomes of frames that come in at end FROM (0 or 1) of that
-pair (from 0), and is answered by `ok`. It ends with stdin. Needs root.
+pair (from 0), and is answered by `ok`. It ends with stdin. The seed of the delays is printed on stderr; HAIRSTREAK_SIMULATION_SEED replays
+them. Needs root.
 """
 
 import heapq
+import os
 import random
 import select
 import socket
@@ -41,6 +43,9 @@ def main():
         poll.register(end, select.POLLIN)
     poll.register(sys.stdin, select.POLLIN)
     late, serial = [], 0
+    seed = os.environ.get("HAIRSTREAK_SIMULATION_SEED") or random.SystemRandom().randrange(1 << 32)
+    print(f"HAIRSTREAK_SIMULATION_SEED={seed}", file=sys.stderr, flush=True)
+    random.seed(int(seed))
     print("ok", flush=True)
     while True:
         wait = max(0, late[0][0] - time.monotonic()) * 1000 if late else None

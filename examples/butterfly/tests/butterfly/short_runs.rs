@@ -3,6 +3,8 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
+use hairstreak_testkit::{BoundedChild, BoundedCommand};
+
 use crate::host::{Host, Network};
 use crate::stage::{
     COMPONENT1, COMPONENT2, INTERMEDIATE, RECEIVE_REPLIES, SEND_REQUESTS, Singletons, serve, start_workers,
@@ -49,7 +51,7 @@ fn wrong_arguments_get_the_usage_line() {
         (COMPONENT1, &["SVR001"]),
         (COMPONENT2, &["SVR001", "soon"]),
     ] {
-        let output = Command::new(program).args(wrong).output().unwrap();
+        let output = Command::new(program).args(wrong).run_to_end();
         let text = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1));
         assert!(text.starts_with("usage: ") && text.lines().count() == 1, "{text}");
@@ -61,7 +63,7 @@ fn an_interface_that_is_none_is_named() {
     let (_node, port) = serve(&Host::Own, "0");
     let directory = format!("127.0.0.1:{port}");
     let arguments = [directory.as_str(), "no-such-nic", "lo"];
-    let output = Command::new(INTERMEDIATE).args(arguments).output().unwrap();
+    let output = Command::new(INTERMEDIATE).args(arguments).run_to_end();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
     assert!(text.starts_with("intermediate: INTERMEDIATE_IN: "), "{text}");
@@ -74,7 +76,7 @@ fn a_directory_on_an_unknown_host_is_given_up_at_once() {
         (INTERMEDIATE, "intermediate: INTERMEDIATE_IN", &["-"][..]),
         (COMPONENT1, "component1: SEND_REQUESTS_OUT", &["-", "5"]),
     ] {
-        let output = Command::new(program).args(arguments).output().unwrap();
+        let output = Command::new(program).args(arguments).run_to_end();
         let text = String::from_utf8(output.stderr).unwrap();
         let reason = "host \"-\" cannot be resolved: Name or service not known";
         assert_eq!(text, format!("{name}: the directory at tcp://-:5682 cannot be reached: {reason}\n"));
@@ -92,7 +94,7 @@ fn a_resolver_that_does_not_answer_now_is_asked_again_and_that_is_told() {
     BufReader::new(component.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
     let running = component.try_wait().unwrap().is_none();
     component.kill().unwrap();
-    component.wait().unwrap();
+    component.end();
     let reason = "host \"SVR001\" cannot be resolved: Temporary failure in name resolution";
     assert_eq!((told, running), (format!("{reason}, trying again\n"), true));
 }
@@ -103,7 +105,7 @@ fn a_name_in_use_is_one_clear_line() {
     let (_node, port) = serve(&own, "0");
     let directory = format!("127.0.0.1:{port}");
     let _singletons = Singletons::start([&own; 3], &directory, None, "1");
-    let output = Command::new(INTERMEDIATE).arg(&directory).output().unwrap();
+    let output = Command::new(INTERMEDIATE).arg(&directory).run_to_end();
     let text = String::from_utf8(output.stderr).unwrap();
     let expected = format!(
         "intermediate: INTERMEDIATE_IN is taken: the directory at tcp://{directory} has it at tcp://"

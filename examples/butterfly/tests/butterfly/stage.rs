@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, ExitStatus, Stdio};
 use std::sync::Once;
 
+use hairstreak_testkit::BoundedChild;
+
 use crate::host::Host;
 
 pub const SEND_REQUESTS: &str = env!("CARGO_BIN_EXE_send_requests");
@@ -57,7 +59,7 @@ impl Program {
     /// Ends its input and waits for it to end.
     pub fn end_input(mut self) -> ExitStatus {
         drop(self.child.stdin.take());
-        self.child.wait().unwrap()
+        self.child.end()
     }
 }
 

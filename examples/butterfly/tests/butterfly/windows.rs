@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use hairstreak::{Node, Scope};
+use hairstreak_testkit::BoundedCommand;
 
 use crate::host::Host;
 use crate::stage::{COMPONENT1, COMPONENT2, INTERMEDIATE, Program, RECEIVE_REPLIES, SEND_REQUESTS, serve};
@@ -46,7 +47,7 @@ fn any_key_starts_a_run() {
 #[test]
 fn arguments_that_are_no_text_get_the_usage_line() {
     for program in [SEND_REQUESTS, INTERMEDIATE, RECEIVE_REPLIES, COMPONENT1, COMPONENT2] {
-        let output = Command::new(program).arg(OsStr::from_bytes(b"SVR\xff")).arg("1").output().unwrap();
+        let output = Command::new(program).arg(OsStr::from_bytes(b"SVR\xff")).arg("1").run_to_end();
         let (status, text) = ended(&output);
         assert_eq!(status, Some(1), "{text}");
         assert!(text.starts_with("usage: ") && text.lines().count() == 1, "{text}");

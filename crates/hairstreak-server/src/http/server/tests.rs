@@ -5,6 +5,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use hairstreak_testkit::BoundedCommand;
 use hyper::StatusCode;
 use serde_json::json;
 
@@ -221,7 +222,7 @@ fn a_thousand_clients_that_never_read_or_write_cost_little() {
     if std::env::var_os(ALONE).is_none() {
         let name = std::thread::current().name().map(str::to_owned).unwrap();
         let mut alone = Command::new(std::env::current_exe().unwrap());
-        let output = alone.args(["--exact", &name]).env(ALONE, "1").output().unwrap();
+        let output = alone.args(["--exact", &name]).env(ALONE, "1").run_to_end();
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && said.contains("1 passed"), "{said}");
         return;
