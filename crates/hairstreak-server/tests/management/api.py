@@ -1,6 +1,7 @@
 """The management HTTP API as a client of a few lines sees it: one request, one answer, nothing followed."""
 
 import base64
+import collections
 import http.client
 import json
 from urllib.parse import quote
@@ -9,6 +10,8 @@ PATIENCE_S = 60
 # A GET is sent at most so often. RabbitMQ may answer a list with 500 and no body while an object of the list is deleted. No other node
 # may.
 gets_max = 1
+# How often a GET was sent again, by its target.
+retries = collections.Counter()
 
 
 class Answer:
@@ -58,6 +61,7 @@ class Api:
         for _ in range(gets_max - 1):
             if (method, answer.status, answer.body) != ("GET", 500, b""):
                 break
+            retries[target] += 1
             answer = self.ask(method, target, body, headers)
         return answer
 

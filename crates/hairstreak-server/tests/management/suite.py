@@ -44,6 +44,8 @@ def main():
         for one, (problem, took_s) in zip(chosen, pool.map(lambda one: run(one, options.places), chosen)):
             failed += problem is not None
             print(f"{one.name:70} {took_s:6.3f} s  {'ok' if problem is None else 'FAILED: ' + problem}", flush=True)
+    for target, count in sorted(api.retries.items()):
+        print(f"RabbitMQ: {count} retries of GET {target}")
     print(f"{len(chosen)} checks, {failed} failed, {time.monotonic() - began:.1f} s")
     return 1 if failed or not chosen else 0
 
