@@ -3,13 +3,14 @@
 import itertools
 import os
 import subprocess
+import time
 import traceback
 from contextlib import contextmanager
 
 import pika
 from pika import spec
 
-from wire import Wire, name_of
+from wire import PATIENCE_S, Wire, name_of
 
 VIRTUAL_HOST = "checks"
 PROPERTIES = (
@@ -57,6 +58,14 @@ def place(error):
 
 def equal(found, expected, what="found"):
     assert found == expected, f"{what} {found!r} instead of {expected!r}"
+
+
+def process_until(connection, expected, is_so):
+    """Has pika's connection take what arrives until `is_so()`. A failure names what was expected."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_so():
+        assert time.monotonic() < deadline, f"expected within {PATIENCE_S} s: {expected}"
+        connection.process_data_events(time_limit=1)
 
 
 class Broker:

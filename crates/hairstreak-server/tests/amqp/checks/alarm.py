@@ -4,7 +4,7 @@ import pika
 from pika import exceptions
 from pika.spec import Basic, Channel, Connection
 
-from check import check, confirm, equal, fill, get, nothing_more, queue
+from check import check, confirm, equal, fill, get, nothing_more, process_until, queue
 
 
 @check(needs="alarm")
@@ -65,8 +65,6 @@ def alarm_calls_back(b):
     connection.add_on_connection_unblocked_callback(lambda _, frame: told.append(frame.method.NAME))
     with b.alarm():
         channel.basic_publish("", "nowhere", b"1", pika.BasicProperties())
-        while not told:
-            connection.process_data_events(time_limit=1)
-    while len(told) < 2:
-        connection.process_data_events(time_limit=1)
+        process_until(connection, "connection.blocked", lambda: told)
+    process_until(connection, "connection.unblocked", lambda: len(told) == 2)
     equal(told, ["low on memory", "Connection.Unblocked"])

@@ -7,7 +7,7 @@ import pika
 from pika import exceptions
 from pika.exchange_type import ExchangeType
 
-from check import VIRTUAL_HOST, check, equal, given
+from check import VIRTUAL_HOST, check, equal, given, process_until
 from checks.publishing import EVERYTHING
 
 
@@ -112,8 +112,7 @@ def blocking_timers_and_thread_safe_callbacks(b):
     timer = connection.call_later(0.01, lambda: called.append("never"))
     connection.remove_timeout(timer)
     threading.Thread(target=lambda: connection.add_callback_threadsafe(lambda: called.append("thread"))).start()
-    while len(called) < 2:
-        connection.process_data_events(time_limit=1)
+    process_until(connection, "two calls", lambda: len(called) == 2)
     connection.sleep(0.02)
     equal(sorted(called), ["later", "thread"])
 
@@ -179,8 +178,7 @@ def blocking_returns_without_confirms(b):
     returned = []
     channel.add_on_return_callback(lambda channel, method, properties, body: returned.append((method.reply_text, body)))
     channel.basic_publish("", b.name(), b"1", mandatory=True)
-    while not returned:
-        connection.process_data_events(time_limit=1)
+    process_until(connection, "basic.return", lambda: returned)
     equal(returned, [("NO_ROUTE", b"1")])
 
 
@@ -241,8 +239,7 @@ def blocking_cancelled_by_the_broker(b):
     channel.add_on_cancel_callback(cancelled.append)
     tag = channel.basic_consume(name, lambda *_: None)
     other.queue_delete(name)
-    while not cancelled:
-        connection.process_data_events(time_limit=1)
+    process_until(connection, "basic.cancel", lambda: cancelled)
     equal((cancelled[0].method.consumer_tag, channel.consumer_tags), (tag, []))
 
 
@@ -313,7 +310,6 @@ def blocking_rpc(b):
     channel.basic_consume("amq.rabbitmq.reply-to", lambda *message: answers.append(message), auto_ack=True)
     properties = pika.BasicProperties(reply_to="amq.rabbitmq.reply-to", correlation_id="7")
     channel.basic_publish("", name, b"question", properties)
-    while not answers:
-        connection.process_data_events(time_limit=1)
+    process_until(connection, "an answer", lambda: answers)
     _, _, properties, body = answers[0]
     equal((properties.correlation_id, body), ("7", b"QUESTION"))

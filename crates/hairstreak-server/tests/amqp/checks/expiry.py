@@ -1,8 +1,11 @@
 """Time to live of messages and queues."""
 
+import time
+
 from pika.spec import Basic, BasicProperties, Exchange, Queue
 
 from check import await_get, bind, bodies_of, channel_error, check, confirm, consume, depth, equal, exchange, fill, get, publish_confirmed, queue
+from wire import PATIENCE_S
 
 # As short as can be told from none on a busy machine.
 SHORT_MS = 40
@@ -134,11 +137,12 @@ def expiring(b, wire, **arguments):
 
 
 def await_end(b, name, witness):
-    wire = b.wire()
+    wire, deadline = b.wire(), time.monotonic() + PATIENCE_S
     while True:
         wire.send(Exchange.Declare(exchange=witness, passive=True))
         if wire.receive().method.NAME == "Channel.Close":
             break
+        assert time.monotonic() < deadline, f"queue '{name}' does not end within {PATIENCE_S} s"
     wire = b.wire()
     channel_error(wire, Queue.Declare(queue=name, passive=True), 404, f"NOT_FOUND - no queue '{name}' in vhost 'checks'")
 
