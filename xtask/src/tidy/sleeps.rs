@@ -6,8 +6,11 @@ use super::tree::Tree;
 
 const SLEEPS: &[&str] = &["thread::sleep(", "time::sleep(", "sleep_ms("];
 
+/// The beginnings of waits that stand where a test has one of its own.
+const COPIES: &[&str] = &["fn until(", "fn until<", "fn wait_until("];
+
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let (mut findings, mut copies) = (Vec::new(), Vec::new());
     let mut found = |path: &str, number: usize| {
         let advice = "wait for the condition itself (a reply, a ready peer, a channel), not for time to pass";
         findings.push(Finding::new(path, number, "sleeps", advice));
@@ -17,6 +20,11 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             if line.is_test && SLEEPS.iter().any(|sleep| line.code.contains(sleep)) {
                 found(&file.path, number);
             }
+            let is_copy = COPIES.iter().any(|copy| line.code.contains(copy));
+            if line.is_test && is_copy && !file.path.starts_with("crates/hairstreak-testkit/") {
+                let advice = "wait with `until` of the test kit: there is one";
+                copies.push(Finding::new(&file.path, number, "sleeps", advice));
+            }
         }
     }
     for file in tree.ending_in(".py").filter(|file| file.is_test()) {
@@ -24,6 +32,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             found(&file.path, index + 1);
         }
     }
+    findings.extend(copies);
     findings
 }
 
@@ -41,5 +50,12 @@ mod tests {
         assert_eq!(lines_found("crates/a/src/a.rs", text), [4]);
         assert_eq!(lines_found("crates/a/tests/a.rs", text), [1, 4]);
         assert_eq!(lines_found("crates/a/tests/a.py", "import time\ntime.sleep(1)\n"), [2]);
+    }
+
+    #[test]
+    fn a_wait_of_its_own_is_found_in_a_test() {
+        let text = "fn until(what: &str) {}\nfn wait_until_gone() {}\n";
+        assert_eq!(lines_found("crates/a/tests/a.rs", text), [1]);
+        assert_eq!(lines_found("crates/hairstreak-testkit/src/until.rs", text), [] as [usize; 0]);
     }
 }
