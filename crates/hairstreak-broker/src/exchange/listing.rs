@@ -47,11 +47,15 @@ impl Listing<'_> {
     /// Appends exchanges, the default exchange first. The cursor is as in [`slices::visit`].
     pub(crate) fn infos(&self, from: usize, count_max: usize, into: &mut Vec<ExchangeInfo>) -> Option<usize> {
         // The default exchange has the first position.
-        let Some(from) = from.checked_sub(1) else {
+        let mut left = count_max.max(1);
+        if from == 0 {
             into.push(self.default_info());
+            left -= 1;
+        }
+        if left == 0 {
             return Some(1);
-        };
-        let next = self.0.table.visit(from, count_max, |exchange| into.push(info_of(exchange)));
+        }
+        let next = self.0.table.visit(from.saturating_sub(1), left, |exchange| into.push(info_of(exchange)));
         next.map(|next| next + 1)
     }
 
