@@ -78,6 +78,7 @@ impl Server {
         let mut node = operator::open(&amqp, data.as_ref())?;
         node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
         let (node, on_end) = (Arc::new(node), Arc::new(on_end));
+        operator::take_back_what_fails(&node);
         let about = About {
             node_name: data.as_ref().map_or(NODE_NAME, |data| &data.node_name).into(),
             listeners: Vec::new(),

@@ -178,7 +178,7 @@ fn check_writable(
         routing_key: routing_key.into(),
         arguments: arguments.clone(),
     };
-    turn.journal.check_binding(turn.virtual_host, &turn.state.host, &binding)
+    Ok(turn.journal.check_binding(turn.virtual_host, &turn.state.host, &binding)?)
 }
 
 fn check_exchange_method(method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {

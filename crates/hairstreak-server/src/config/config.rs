@@ -159,7 +159,7 @@ impl Config {
         })
     }
 
-    /// The AMQP options of the file and the environment. `path` is the file's, for error messages and for paths in it.
+    /// The AMQP options of the file and the environment. `path` is the file's, for error messages and for paths in it; empty: there is no file.
     ///
     /// Errors: the memory is too small for the virtual hosts, or a password cannot be hashed.
     pub fn amqp_options(&self, path: &Path, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
@@ -174,6 +174,7 @@ impl Config {
         });
         let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
+            is_configured: !path.as_os_str().is_empty(),
             users: users.collect(),
             virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
             default_user: environment.first_user()?.unwrap_or(defaults.default_user),

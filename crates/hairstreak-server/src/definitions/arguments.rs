@@ -24,6 +24,19 @@ pub(crate) const TABLE_SIZE_MAX: usize = 131_072 - 8;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Arguments(pub FieldTable);
 
+impl Arguments {
+    /// The arguments of an object.
+    ///
+    /// # Errors
+    ///
+    /// A value that AMQP does not have, or more than a client could send.
+    pub fn from_object(object: &Map<String, Value>) -> Result<Arguments, String> {
+        let table = from_json(object)?;
+        check(&table)?;
+        Ok(Arguments(table))
+    }
+}
+
 impl Serialize for Arguments {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializer.is_human_readable() {
@@ -42,11 +55,7 @@ impl<'de> Deserialize<'de> for Arguments {
             return FieldTable::decode(&bytes).map(Arguments).map_err(D::Error::custom);
         }
         match Value::deserialize(deserializer)? {
-            Value::Object(object) => {
-                let table = from_json(&object).map_err(D::Error::custom)?;
-                check(&table).map_err(D::Error::custom)?;
-                Ok(Arguments(table))
-            }
+            Value::Object(object) => Arguments::from_object(&object).map_err(D::Error::custom),
             // Older files have an empty list where there are no arguments.
             Value::Array(list) if list.is_empty() => Ok(Arguments::default()),
             Value::Null => Ok(Arguments::default()),

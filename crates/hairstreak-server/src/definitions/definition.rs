@@ -101,8 +101,10 @@ pub(crate) struct Place {
 /// A change of the definitions.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Change {
-    /// The definition is there, in place of the one before.
+    /// The definition is new.
     Put(Definition),
+    /// The second definition is there, in place of the first.
+    Replace(Definition, Definition),
     /// The definition is gone.
     Delete(Place),
 }
@@ -210,6 +212,35 @@ impl Definition {
         }
     }
 
+    /// The definitions without which this one cannot be, each with its kind and name for people.
+    pub fn owners(&self) -> Vec<(Place, String)> {
+        let host =
+            |name: &str| (Place::new(Kind::VirtualHost, &[name.as_bytes()]), format!("vhost '{name}'"));
+        let user = |name: &str| (Place::new(Kind::User, &[name.as_bytes()]), format!("user '{name}'"));
+        match self {
+            Definition::VirtualHost(_) | Definition::User(_) | Definition::GlobalParameter(_) => Vec::new(),
+            Definition::ConfiguredUser(mark) => vec![user(&mark.name)],
+            Definition::Permission(row) => vec![host(&row.vhost), user(&row.user)],
+            Definition::TopicPermission(row) => vec![host(&row.vhost), user(&row.user)],
+            Definition::Parameter(parameter) => vec![host(&parameter.vhost)],
+            Definition::Policy(policy) | Definition::OperatorPolicy(policy) => vec![host(&policy.vhost)],
+            Definition::Exchange(exchange) => vec![host(&exchange.vhost)],
+            Definition::Queue(queue) => vec![host(&queue.vhost)],
+            Definition::Binding(binding) => {
+                let vhost = &binding.vhost;
+                let end = |kind, what: &str, name: &Name| {
+                    let place = Place::new(kind, &[vhost.as_bytes(), &name.0]);
+                    (place, format!("{what} '{}' in vhost '{vhost}'", name.text()))
+                };
+                let destination = match binding.destination_type {
+                    DestinationType::Queue => end(Kind::Queue, "queue", &binding.destination),
+                    DestinationType::Exchange => end(Kind::Exchange, "exchange", &binding.destination),
+                };
+                vec![host(vhost), end(Kind::Exchange, "exchange", &binding.source), destination]
+            }
+        }
+    }
+
     /// The virtual host that the definition belongs to.
     pub fn virtual_host(&self) -> Option<&str> {
         match self {
@@ -269,9 +300,17 @@ impl Definition {
 }
 
 impl Change {
+    /// The change that puts a definition in place of the one before, if there was one.
+    pub fn put(before: Option<Definition>, definition: Definition) -> Change {
+        match before {
+            None => Change::Put(definition),
+            Some(before) => Change::Replace(before, definition),
+        }
+    }
+
     pub fn place(&self) -> Place {
         match self {
-            Change::Put(definition) => definition.place(),
+            Change::Put(definition) | Change::Replace(_, definition) => definition.place(),
             Change::Delete(place) => place.clone(),
         }
     }

@@ -3,7 +3,7 @@
 //! A document of the whole node has users, virtual hosts and permissions, and each item says its virtual host. A document of one virtual host has none of these,
 //! and the import says which host is meant.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::types::{
@@ -16,12 +16,38 @@ use super::types::{
 pub(super) const OPERATOR_POLICY: &str = "operator_policy";
 
 /// A user in a file.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct UserItem {
-    #[serde(flatten)]
     pub definition: UserDefinition,
     /// The password itself, which people write into files by hand. An export has none.
     pub password: Option<String>,
+}
+
+/// Items that are not imported: the first of them with their reasons, and how many there are.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct LeftOut {
+    pub lines: Vec<String>,
+    pub count: usize,
+}
+
+impl LeftOut {
+    /// Items that are named.
+    pub const NAMED_COUNT_MAX: usize = 20;
+
+    /// Counts an item. Returns the line of an item that is named.
+    pub fn note(&mut self, line: impl FnOnce() -> String) -> Option<&str> {
+        self.count += 1;
+        if self.lines.len() == LeftOut::NAMED_COUNT_MAX {
+            return None;
+        }
+        self.lines.push(line());
+        self.lines.last().map(String::as_str)
+    }
+
+    /// How many are not named.
+    pub fn unnamed_count(&self) -> usize {
+        self.count - self.lines.len()
+    }
 }
 
 /// The definitions of a file, in the order in which they are imported.
@@ -38,6 +64,10 @@ pub(crate) struct Document {
     pub exchanges: Vec<ExchangeDefinition>,
     pub queues: Vec<QueueDefinition>,
     pub bindings: Vec<BindingDefinition>,
+    /// Items of the file that cannot be understood, each with its place and the reason.
+    pub refused: LeftOut,
+    /// Items of the file that are none, or that a node makes itself.
+    pub passed_over: LeftOut,
 }
 
 impl Document {

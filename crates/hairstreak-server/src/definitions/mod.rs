@@ -6,18 +6,24 @@
 //! - `name`, `arguments`: values that JSON does not have as they are
 //! - `types`: a type for each kind
 //! - `definition`: any of them, with its key and its bytes in the data directory
-//! - `document`, `reading`: the file
+//! - `json_text`, `fields`: JSON in the forms that RabbitMQ reads, for files and for bodies of HTTP
+//! - `document`, `reading`, `items`: the file
 
 mod arguments;
 mod definition;
 mod document;
+mod fields;
+mod items;
+mod json_text;
 mod name;
 mod reading;
 mod types;
 
 pub(crate) use arguments::{Arguments, to_json};
 pub(crate) use definition::{Change, Definition, DefinitionError, Kind, Place};
-pub(crate) use document::{Document, UserItem};
+pub(crate) use document::{Document, LeftOut, UserItem};
+pub(crate) use fields::{FieldError, Fields};
+pub(crate) use json_text::JsonText;
 pub(crate) use name::Name;
 pub(crate) use reading::DocumentError;
 pub(crate) use types::{

@@ -13,6 +13,18 @@ use serde::ser::{Serialize, Serializer};
 pub(crate) struct Name(pub Box<[u8]>);
 
 impl Name {
+    /// The name of a text.
+    ///
+    /// # Errors
+    ///
+    /// The text is longer than a short string of AMQP.
+    pub fn from_text(text: &str) -> Result<Name, String> {
+        match text.len() {
+            0..=SHORT_STRING_SIZE_MAX => Ok(text.into()),
+            size => Err(format!("a name has {size} bytes, {SHORT_STRING_SIZE_MAX} at most may be")),
+        }
+    }
+
     /// The name as text.
     pub fn text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.0)
@@ -53,13 +65,7 @@ impl<'de> Deserialize<'de> for Name {
             }
 
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Name, E> {
-                if text.len() > SHORT_STRING_SIZE_MAX {
-                    let size = text.len();
-                    return Err(E::custom(format!(
-                        "a name has {size} bytes, {SHORT_STRING_SIZE_MAX} at most may be"
-                    )));
-                }
-                Ok(text.into())
+                Name::from_text(text).map_err(E::custom)
             }
 
             fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Name, E> {

@@ -1,24 +1,22 @@
 //! Reading a file of definitions, item by item.
 //!
-//! Memory stays in proportion to the file. An item is read on its own, and what it becomes has a type: a wrong one ends the reading. Arguments, definitions of
-//! policies and values of parameters have any form. An empty object, of two bytes, may take hundreds of bytes there. The values of such forms in all items
-//! together are bounded.
+//! An item that cannot be understood is left out, with its place and the reason; the rest is read. A field that is null is a field that is missing.
+//!
+//! Memory stays in proportion to the file. An item is read on its own. Arguments, definitions of policies and values of parameters have any form. An empty object, of
+//! two bytes, may take hundreds of bytes there. The values of such forms in all items together are bounded, and too many end the reading.
 
 use std::fmt;
 
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess,
-    Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_json::{Deserializer, Map, Value};
+use serde_json::{Deserializer, Value};
 use thiserror::Error;
 
-use super::document::{Document, OPERATOR_POLICY, json};
-use super::types::{ParameterDefinition, PolicyDefinition, QueueDefinition};
+use super::document::Document;
+use super::fields::Fields;
+use super::items;
+use super::json_text::JsonText;
 
-/// Queues with this prefix are passed over: a node gives such names itself.
-const RESERVED_PREFIX: &[u8] = b"amq.";
 /// The most bytes of an item's text. The largest arguments of a client take six times as many bytes in an export as in a frame.
 const ITEM_SIZE_MAX: usize = 1 << 20;
 /// The fields that have any form.
@@ -50,32 +48,20 @@ struct List {
     /// Whether each item belongs to a virtual host.
     is_of_hosts: bool,
     /// Reads an item, and adds it to the document.
-    add: fn(&mut Document, Value) -> Result<(), String>,
+    add: fn(&mut Document, &Fields) -> Result<(), String>,
 }
 
 const LISTS: [List; 10] = [
-    List { key: "users", is_of_hosts: false, add: |to, item| add(&mut to.users, user_item(item)) },
-    List {
-        key: "vhosts",
-        is_of_hosts: false,
-        add: |to, item| add(&mut to.virtual_hosts, virtual_host_item(item)),
-    },
-    List { key: "permissions", is_of_hosts: true, add: |to, item| add(&mut to.permissions, item) },
-    List {
-        key: "topic_permissions",
-        is_of_hosts: true,
-        add: |to, item| add(&mut to.topic_permissions, item),
-    },
-    List {
-        key: "global_parameters",
-        is_of_hosts: false,
-        add: |to, item| add(&mut to.global_parameters, item),
-    },
-    List { key: "parameters", is_of_hosts: true, add: add_parameter },
-    List { key: "policies", is_of_hosts: true, add: |to, item| add(&mut to.policies, item) },
-    List { key: "exchanges", is_of_hosts: true, add: |to, item| add(&mut to.exchanges, item) },
-    List { key: "queues", is_of_hosts: true, add: add_queue },
-    List { key: "bindings", is_of_hosts: true, add: |to, item| add(&mut to.bindings, item) },
+    List { key: "users", is_of_hosts: false, add: items::user },
+    List { key: "vhosts", is_of_hosts: false, add: items::virtual_host },
+    List { key: "permissions", is_of_hosts: true, add: items::permission },
+    List { key: "topic_permissions", is_of_hosts: true, add: items::topic_permission },
+    List { key: "global_parameters", is_of_hosts: false, add: items::global_parameter },
+    List { key: "parameters", is_of_hosts: true, add: items::parameter },
+    List { key: "policies", is_of_hosts: true, add: items::policy },
+    List { key: "exchanges", is_of_hosts: true, add: items::exchange },
+    List { key: "queues", is_of_hosts: true, add: items::queue },
+    List { key: "bindings", is_of_hosts: true, add: items::binding },
 ];
 
 impl Document {
@@ -83,26 +69,22 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// The text is no JSON object, an item lacks a key or has one of a wrong type, an item says no virtual host and none is given, or there is too much of
-    /// any form.
+    /// The text is no JSON object, or there is too much of any form.
     pub fn parse(text: &[u8], virtual_host: Option<&str>) -> Result<Document, DocumentError> {
         let mut reader = Reader {
             document: Document::default(),
             virtual_host,
             values_left: FREE_VALUE_COUNT_MAX + text.len() / BYTES_PER_VALUE,
-            list: None,
             error: None,
         };
-        let mut deserializer = Deserializer::from_slice(text);
+        let text = JsonText::new(text);
+        let mut deserializer = Deserializer::from_slice(text.bytes());
         let read = deserializer.deserialize_any(&mut reader).and_then(|()| deserializer.end());
-        match (read, reader.error, reader.list) {
-            (Ok(()), ..) => Ok(reader.document),
-            (Err(_), Some(error), _) => Err(error),
-            (Err(error), None, Some(key)) if error.is_data() => Err(wrong(key, "not a list".into())),
-            (Err(error), None, None) if error.is_data() => {
-                Err(DocumentError::NoObject("not a JSON object".into()))
-            }
-            (Err(error), None, _) => Err(DocumentError::NoObject(error.to_string())),
+        match (read, reader.error) {
+            (Ok(()), _) => Ok(reader.document),
+            (Err(_), Some(error)) => Err(error),
+            (Err(error), None) if error.is_data() => Err(DocumentError::NoObject("not a JSON object".into())),
+            (Err(error), None) => Err(DocumentError::NoObject(text.explain(&error))),
         }
     }
 }
@@ -113,28 +95,47 @@ struct Reader<'a> {
     virtual_host: Option<&'a str>,
     /// The values of any form that may still come.
     values_left: usize,
-    /// The key of the list that is read.
-    list: Option<&'static str>,
-    /// The item that is wrong.
+    /// The item that ends the reading.
     error: Option<DocumentError>,
 }
 
+/// Why an item is not in the document.
+enum Missed {
+    /// The item is no object, and RabbitMQ passes over it.
+    NoItem,
+    Refused(String),
+    /// Nothing more is read.
+    TooMuch,
+}
+
+impl From<String> for Missed {
+    fn from(reason: String) -> Missed {
+        Missed::Refused(reason)
+    }
+}
+
 impl Reader<'_> {
-    fn add(&mut self, list: &List, text: &str) -> Result<(), String> {
+    fn add(&mut self, list: &List, text: &str) -> Result<(), Missed> {
         if text.len() > ITEM_SIZE_MAX {
-            return Err(format!("{} bytes, {ITEM_SIZE_MAX} at most may be", text.len()));
+            return Err(format!("{} bytes, {ITEM_SIZE_MAX} at most may be", text.len()).into());
         }
-        let mut item: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let values = FREE_FIELDS.iter().filter_map(|field| item.get(field)).map(value_count);
-        self.values_left = self.values_left.checked_sub(values.sum()).ok_or("too many values")?;
-        if let Some(object) = item.as_object_mut().filter(|_| list.is_of_hosts) {
+        let Value::Object(mut object) = serde_json::from_str(text).map_err(|error| error.to_string())? else {
+            return Err(Missed::NoItem);
+        };
+        let values = FREE_FIELDS.iter().filter_map(|field| object.get(*field)).map(value_count);
+        self.values_left = self.values_left.checked_sub(values.sum()).ok_or(Missed::TooMuch)?;
+        // The value of a parameter may be null.
+        object.retain(|key, value| !value.is_null() || key == "value");
+        if list.is_of_hosts {
             match (object.get("vhost"), self.virtual_host) {
                 (_, Some(name)) => drop(object.insert("vhost".into(), name.into())),
-                (None, None) => return Err("no vhost; import the file into one virtual host".into()),
+                (None, None) => {
+                    return Err("no vhost; import the file into one virtual host".to_owned().into());
+                }
                 (Some(_), None) => {}
             }
         }
-        (list.add)(&mut self.document, item)
+        Ok((list.add)(&mut self.document, &Fields(object))?)
     }
 }
 
@@ -166,7 +167,6 @@ impl<'de> DeserializeSeed<'de> for ListReader<'_, '_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        self.reader.list = Some(self.list.key);
         deserializer.deserialize_any(self)
     }
 }
@@ -183,12 +183,52 @@ impl<'de> Visitor<'de> for ListReader<'_, '_> {
         Ok(())
     }
 
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        self.refuse()
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        self.refuse()
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        self.refuse()
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        self.refuse()
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        self.refuse()
+    }
+
+    fn visit_map<M: MapAccess<'de>>(self, mut fields: M) -> Result<(), M::Error> {
+        let mut is_empty = true;
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            is_empty = false;
+        }
+        // Some tools write an empty list so.
+        if is_empty { Ok(()) } else { self.refuse() }
+    }
+
     fn visit_seq<S: SeqAccess<'de>>(self, mut items: S) -> Result<(), S::Error> {
         let mut index = 0;
         while let Some(item) = items.next_element::<&RawValue>()? {
-            if let Err(reason) = self.reader.add(self.list, item.get()) {
-                self.reader.error = Some(wrong(&format!("{}[{index}]", self.list.key), reason));
-                return Err(S::Error::custom("a wrong item"));
+            let place = || format!("{}[{index}]", self.list.key);
+            match self.reader.add(self.list, item.get()) {
+                Ok(()) => {}
+                Err(Missed::NoItem) => {
+                    self.reader.document.passed_over.note(|| format!("{}: not an object", place()));
+                }
+                Err(Missed::Refused(reason)) => {
+                    self.reader.document.refused.note(|| format!("{}: {reason}", place()));
+                }
+                Err(Missed::TooMuch) => {
+                    let reason = "too many values".into();
+                    self.reader.error = Some(DocumentError::Item { place: place(), reason });
+                    return Err(S::Error::custom("a wrong item"));
+                }
             }
             index += 1;
         }
@@ -196,27 +236,11 @@ impl<'de> Visitor<'de> for ListReader<'_, '_> {
     }
 }
 
-fn add<T: DeserializeOwned>(list: &mut Vec<T>, item: Value) -> Result<(), String> {
-    list.push(serde_json::from_value(item).map_err(|error| error.to_string())?);
-    Ok(())
-}
-
-fn add_parameter(document: &mut Document, item: Value) -> Result<(), String> {
-    let parameter: ParameterDefinition = serde_json::from_value(item).map_err(|error| error.to_string())?;
-    if parameter.component == OPERATOR_POLICY {
-        document.operator_policies.push(operator_policy(parameter)?);
-    } else {
-        document.parameters.push(parameter);
+impl ListReader<'_, '_> {
+    fn refuse<E>(self) -> Result<(), E> {
+        self.reader.document.refused.note(|| format!("{}: not a list", self.list.key));
+        Ok(())
     }
-    Ok(())
-}
-
-fn add_queue(document: &mut Document, item: Value) -> Result<(), String> {
-    let queue: QueueDefinition = serde_json::from_value(item).map_err(|error| error.to_string())?;
-    if !queue.name.0.starts_with(RESERVED_PREFIX) {
-        document.queues.push(queue);
-    }
-    Ok(())
 }
 
 /// The values within a field. A field that is an object itself, as most are, costs nothing.
@@ -234,71 +258,18 @@ fn value_count(field: &Value) -> usize {
     }
 }
 
-/// Tags of older files are one string, with commas. A hash without an algorithm is of the time of MD5.
-fn user_item(mut item: Value) -> Value {
-    if let Some(object) = item.as_object_mut() {
-        if let Some(Value::String(tags)) = object.get("tags") {
-            let tags: Vec<&str> = tags.split(',').map(str::trim).filter(|tag| !tag.is_empty()).collect();
-            let tags = json(&tags);
-            object.insert("tags".into(), tags);
-        }
-        if object.contains_key("password_hash") && !object.contains_key("hashing_algorithm") {
-            object.insert("hashing_algorithm".into(), "rabbit_password_hashing_md5".into());
-        }
-        tidy_limits(object);
-    }
-    item
-}
-
-/// A host's metadata are an object of their own since RabbitMQ 3.9. Its limits are a list where there are none.
-fn virtual_host_item(mut item: Value) -> Value {
-    if let Some(object) = item.as_object_mut() {
-        if let Some(Value::Object(metadata)) = object.remove("metadata") {
-            for (key, value) in metadata {
-                object.entry(key).or_insert(value);
-            }
-        }
-        if object.get("default_queue_type").and_then(Value::as_str) == Some("undefined") {
-            object.remove("default_queue_type");
-        }
-        tidy_limits(object);
-    }
-    item
-}
-
-/// Limits are an object, or a list of names and values.
-fn tidy_limits(object: &mut Map<String, Value>) {
-    if let Some(Value::Array(list)) = object.get("limits") {
-        let pair = |item: &Value| Some((item.get("name")?.as_str()?.to_owned(), item.get("value")?.clone()));
-        let limits: Map<String, Value> = list.iter().filter_map(pair).collect();
-        object.insert("limits".into(), limits.into());
-    }
-}
-
-fn operator_policy(parameter: ParameterDefinition) -> Result<PolicyDefinition, String> {
-    let mut value = parameter.value;
-    if let Some(object) = value.as_object_mut() {
-        object.insert("vhost".into(), parameter.vhost.into());
-        object.insert("name".into(), parameter.name.into());
-    }
-    serde_json::from_value(value).map_err(|error| error.to_string())
-}
-
-fn wrong(place: &str, reason: String) -> DocumentError {
-    DocumentError::Item { place: place.into(), reason }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Map, json};
 
     use super::*;
     use crate::definitions::Kind;
+    use crate::definitions::LeftOut;
 
     const FILE: &str = r#"{
       "rabbit_version": "3.10.8",
       "users": [
-        {"name": "old", "password_hash": "AAAA", "tags": "management, policymaker"},
+        {"name": "old", "password_hash": "XBHuScw/FojuJDHeNOSDzUhr0Qo=", "tags": "management, policymaker"},
         {"name": "new", "password_hash": "BBBB", "hashing_algorithm": "rabbit_password_hashing_sha256",
          "tags": ["administrator"], "limits": {"max-channels": 5}},
         {"name": "typed", "password": "secret", "tags": []}
@@ -363,6 +334,7 @@ mod tests {
         let mut expected = document.clone();
         // An export has no passwords.
         expected.users[2].password = None;
+        expected.passed_over = LeftOut::default();
         let mut back = Document::parse(&text(document.to_object()), None).unwrap();
         back.users[2].definition.hashing_algorithm = None;
         assert_eq!(back, expected);
@@ -393,28 +365,90 @@ mod tests {
     }
 
     #[test]
-    fn an_item_that_is_wrong_is_named() {
+    fn a_text_that_is_no_file_is_refused_with_the_place() {
         for (text, expected) in [
             ("[]", "the file: not a JSON object"),
-            ("{", "the file: EOF while parsing"),
-            ("{} x", "the file: trailing characters"),
-            (r#"{"queues": [nonsense]}"#, "the file: expected ident"),
-            (r#"{"queues": [[], {}]}"#, "queues[0]: invalid length 0"),
-            (r#"{"queues": 1}"#, "queues: not a list"),
-            (r#"{"queues": [{"name": "q", "durable": true, "auto_delete": false}]}"#, "queues[0]: no vhost"),
+            ("{", "the file: EOF while parsing an object at line 1 column 1"),
+            ("{}\n x", "the file: trailing characters at line 2 column 2"),
+            (r#"{"queues": [nonsense]}"#, "the file: expected ident at line 1 column 14"),
+        ] {
+            assert_eq!(Document::parse(text.as_bytes(), None).unwrap_err().to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_item_that_is_wrong_is_named_and_the_rest_is_read() {
+        let last = r#"{"name": "last", "vhost": "/", "durable": true}"#;
+        for (item, expected) in [
+            (r#"{"name": "q", "durable": true}"#, "no vhost; import the file into one virtual host"),
+            (r#"{"name": [], "vhost": "/", "durable": true}"#, "name: not string: []"),
+            (r#"{"vhost": "/", "durable": true}"#, "no name"),
+            (r#"{"name": null, "vhost": "/", "durable": true}"#, "no name"),
+            (r#"{"name": "q", "vhost": "/"}"#, "no durable"),
+            (r#"{"name": "q", "vhost": "/", "durable": 1}"#, "durable: not boolean: 1"),
             (
-                r#"{"queues": [{"name": 1, "vhost": "/"}]}"#,
-                "queues[0]: invalid type: integer `1`, expected a string",
-            ),
-            (r#"{"users": [{"name": "a"}, {}]}"#, "users[1]: missing field `name`"),
-            (
-                r#"{"parameters": [{"vhost": "/", "component": "operator_policy", "name": "o", "value": {}}]}"#,
-                "parameters[0]: missing field `pattern`",
+                r#"{"name": "q", "vhost": "/", "durable": true, "arguments": [1]}"#,
+                "arguments: not object: [1]",
             ),
         ] {
-            let said = Document::parse(text.as_bytes(), None).unwrap_err().to_string();
-            assert!(said.starts_with(expected), "{text}: {said}");
+            let text = format!(r#"{{"queues": [{item}, {last}], "vhosts": [{{"name": "v"}}]}}"#);
+            let document = Document::parse(text.as_bytes(), None).unwrap();
+            assert_eq!(document.refused.lines, [format!("queues[0]: {expected}")], "{item}");
+            assert_eq!((document.queues.len(), document.virtual_hosts.len()), (1, 1));
         }
+        let document =
+            Document::parse(br#"{"queues": 1, "users": "x", "vhosts": {"a": 1}, "bindings": {}}"#, None)
+                .unwrap();
+        assert_eq!(document.refused.lines, ["queues: not a list", "users: not a list", "vhosts: not a list"]);
+        let document =
+            Document::parse(br#"{"queues": [5, null, [], "x"], "users": [{}, {"name": "a"}]}"#, None)
+                .unwrap();
+        assert_eq!(
+            (document.passed_over.count, document.refused.lines, document.users.len()),
+            (4, vec!["users[0]: no name".to_owned()], 1)
+        );
+        let text =
+            r#"{"parameters": [{"vhost": "/", "component": "operator_policy", "name": "o", "value": {}}]}"#;
+        let document = Document::parse(text.as_bytes(), None).unwrap();
+        assert_eq!(document.refused.lines, ["parameters[0]: no pattern"]);
+        let many = format!(r#"{{"users": [{}{{}}]}}"#, "{},".repeat(100_000));
+        let refused = Document::parse(many.as_bytes(), None).unwrap().refused;
+        assert_eq!((refused.count, refused.lines.len()), (100_001, LeftOut::NAMED_COUNT_MAX));
+    }
+
+    #[test]
+    fn values_are_read_in_each_form_and_null_is_none() {
+        let text = r#"{
+          "exchanges": [{"name": "x", "vhost": "/", "type": "fanout", "durable": "true", "auto_delete": null, "internal": "false", "arguments": null}],
+          "queues": [{"name": "q", "vhost": "/", "type": null, "durable": "false", "auto_delete": "true", "arguments": []}],
+          "bindings": [{"source": "x", "vhost": "/", "destination": "q", "destination_type": "queue", "routing_key": null}],
+          "users": [{"name": "u", "tags": null, "limits": {"max-channels": "5"}, "password_hash": null},
+            {"name": "w", "tags": "a, b", "limits": []}],
+          "vhosts": [{"name": "v", "metadata": null, "tags": "a,b", "limits": null, "description": null, "protected_from_deletion": "true"}],
+          "policies": [{"vhost": "/", "name": "p", "pattern": "", "definition": {"expires": 1}, "priority": "7", "apply-to": null}],
+          "parameters": [{"vhost": "/", "component": "c", "name": "n", "value": null}]
+        }"#;
+        let document = Document::parse(text.as_bytes(), None).unwrap();
+        assert_eq!(document.refused.lines, [""; 0]);
+        let (exchange, queue) = (&document.exchanges[0], &document.queues[0]);
+        assert_eq!((exchange.durable, exchange.auto_delete, exchange.internal), (true, false, false));
+        assert_eq!((queue.durable, queue.auto_delete, queue.kind.as_deref()), (false, true, None));
+        let users: Vec<_> = document
+            .users
+            .iter()
+            .map(|user| (user.definition.tags.len(), user.definition.limits.len()))
+            .collect();
+        assert_eq!(users, [(0, 1), (2, 0)]);
+        let host = &document.virtual_hosts[0];
+        assert_eq!((host.tags.len(), host.protected_from_deletion), (2, true));
+        assert_eq!((document.policies[0].priority, &*document.policies[0].apply_to), (7, "all"));
+        assert_eq!((document.parameters[0].value.clone(), document.bindings.len()), (Value::Null, 1));
+    }
+
+    #[test]
+    fn an_editors_json_is_read() {
+        let text = "\u{feff}// ours\n{'users': [{\"name\": \"a\",},], /* none */ \"queues\": [],}";
+        assert_eq!(Document::parse(text.as_bytes(), None).unwrap().users.len(), 1);
     }
 
     #[test]
@@ -439,9 +473,14 @@ mod tests {
             let refused = parameters(&list(item, count), 4).unwrap_err().to_string();
             assert!(refused.ends_with("]: too many values"), "{item}: {refused}");
         }
-        let deep = "[".repeat(200) + &"]".repeat(200);
-        assert!(parameters(&deep, 1).unwrap_err().to_string().starts_with("parameters[0]: recursion limit"));
-        let long = parameters(&format!("\"{}\"", "x".repeat(ITEM_SIZE_MAX)), 1).unwrap_err().to_string();
+        let refused = |value: &str| {
+            let text =
+                format!(r#"{{"parameters":[{{"vhost":"","component":"","name":"","value":{value}}}]}}"#);
+            Document::parse(text.as_bytes(), None).unwrap().refused.lines.remove(0)
+        };
+        let deep = refused(&("[".repeat(200) + &"]".repeat(200)));
+        assert!(deep.starts_with("parameters[0]: recursion limit"), "{deep}");
+        let long = refused(&format!("\"{}\"", "x".repeat(ITEM_SIZE_MAX)));
         assert!(long.ends_with("1048576 at most may be"), "{long}");
     }
 

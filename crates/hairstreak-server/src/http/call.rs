@@ -6,7 +6,6 @@ use hyper::StatusCode;
 use serde::Serialize;
 
 use super::error::ApiError;
-use super::fields::Object;
 use super::list::{self, Columns, ListQuery, Rows};
 use super::rates::Ranges;
 use super::request::Request;
@@ -14,6 +13,7 @@ use super::response::Response;
 use super::routes::Found;
 use super::state::State;
 use crate::access::Identity;
+use crate::definitions::Fields;
 use crate::node::{Commit, Node, SharedHost};
 use crate::operator::Done;
 
@@ -100,10 +100,10 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// 400, 408: see [`Object::parse`] and the body.
-    pub(crate) async fn body(&mut self) -> Result<Object, ApiError> {
+    /// 400, 408: see [`Fields::parse`] and the body.
+    pub(crate) async fn body(&mut self) -> Result<Fields, ApiError> {
         let bytes = self.request.body.read(self.state.options.body_size_max).await?;
-        Object::parse(&bytes)
+        Fields::parse(&bytes)
     }
 
     /// Reads the body and fails unless the fields are there.
@@ -111,7 +111,7 @@ impl Call<'_> {
     /// # Errors
     ///
     /// Those of [`Call::body`], and 400 for missing fields.
-    pub(crate) async fn body_with(&mut self, names: &[&str]) -> Result<Object, ApiError> {
+    pub(crate) async fn body_with(&mut self, names: &[&str]) -> Result<Fields, ApiError> {
         let body = self.body().await?;
         body.require(names)?;
         Ok(body)
@@ -167,9 +167,9 @@ pub(crate) async fn deleted(commit: Commit) -> Answer {
 ///
 /// # Errors
 ///
-/// 500: the change cannot be written. It acts all the same.
+/// 503: the change cannot be written. It was taken back, unless it deletes something.
 pub(crate) async fn kept(commit: Commit) -> Result<(), ApiError> {
-    commit.await.map_err(|error| ApiError::internal(error.to_string()))
+    Ok(commit.await?)
 }
 
 /// 204.

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 
 use super::request::BodyError;
 use super::response::Response;
+use crate::definitions::FieldError;
+use crate::node::JournalError;
 use crate::operator::OperatorError;
 
 /// The realm of clients without credentials, and of wrong ones.
@@ -80,7 +82,7 @@ impl ApiError {
         ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_server_error", reason)
     }
 
-    /// 503: the node is busy.
+    /// 503: the node is busy, or cannot write its definitions.
     pub(crate) fn unavailable(reason: impl Into<Value>) -> ApiError {
         ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "service_unavailable", reason)
     }
@@ -131,8 +133,22 @@ impl From<OperatorError> for ApiError {
             OperatorError::NotFound => ApiError::not_found(),
             OperatorError::Bad(text) => ApiError::bad_request(text),
             OperatorError::Protected(text) => ApiError::precondition_failed(text),
+            error @ OperatorError::ProtectedUser => ApiError::not_authorised(error.to_string()),
+            OperatorError::Unwritten(reason) => ApiError::unavailable(reason),
             OperatorError::Refused(refusal) => ApiError::of_declaration(refusal),
         }
+    }
+}
+
+impl From<JournalError> for ApiError {
+    fn from(error: JournalError) -> ApiError {
+        ApiError::unavailable(error.to_string())
+    }
+}
+
+impl From<FieldError> for ApiError {
+    fn from(FieldError { problem, value, .. }: FieldError) -> ApiError {
+        ApiError::wrong_field(problem, value)
     }
 }
 

@@ -3,14 +3,14 @@
 use serde_json::{Value, json};
 
 use super::bounds::Bounds;
-use super::fields::{Object, boundary, part};
+use super::fields::{boundary, part};
 use super::list::{self, Columns, Held, ListQuery};
 use super::options::HttpOptions;
 use super::rates::Ranges;
 use super::request::{Path, Query};
 use super::response::ResponseBody;
 use super::routes;
-use crate::definitions::Document;
+use crate::definitions::{Document, Fields};
 
 /// The most rows of a page.
 const PAGE_SIZE: usize = 500;
@@ -76,7 +76,7 @@ impl HttpHarness {
     ///
     /// Columns make more of the object than there is.
     pub fn read(&self, body: &[u8]) -> Option<Value> {
-        let object = Object::parse(body).ok()?;
+        let object = Fields::parse(body).ok()?;
         // Values of other types are refused, and that is all.
         let _ = object.require(&FIELDS);
         for name in FIELDS {

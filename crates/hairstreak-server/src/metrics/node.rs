@@ -27,6 +27,7 @@ pub(super) struct NodeFigures {
     uptime_s: f64,
     is_memory_alarmed: bool,
     is_disk_alarmed: bool,
+    cannot_write_definitions: bool,
 }
 
 static CHURN: Group<NodeFigures> = Group {
@@ -96,6 +97,11 @@ static ALARMS: Group<NodeFigures> = Group {
         untyped("alarms_memory_used_watermark", "1: publishers wait until there is memory", |node| {
             f64::from(node.is_memory_alarmed)
         }),
+        untyped(
+            "alarms_definitions_unwritten",
+            "1: definitions cannot be written, and changes are refused",
+            |node| f64::from(node.cannot_write_definitions),
+        ),
     ],
 };
 
@@ -144,6 +150,7 @@ impl NodeFigures {
             uptime_s: Instant::now().duration_since(state.started).as_secs_f64(),
             is_memory_alarmed: node.is_alarmed(),
             is_disk_alarmed: about.is_disk_alarmed(),
+            cannot_write_definitions: node.journal.refusal().is_some(),
         }
     }
 

@@ -280,7 +280,7 @@ fn a_node_that_is_closed_shows_metrics_to_users_that_may_monitor() {
         assert_eq!(world.ask("GET", "/metrics", lines).0, status, "{lines}");
     }
     let untagged = operator::users::UserChanges { tags: Some(Vec::new()), ..Default::default() };
-    operator::users::put(&world.node, "guest", untagged).unwrap();
+    operator::users::put(&world.node, "guest", untagged, operator::users::By::Operator).unwrap();
     assert_eq!(world.ask("GET", "/metrics", guest).0, 401);
 }
 

@@ -15,10 +15,10 @@ pub(crate) struct Catalog {
 }
 
 impl Catalog {
-    /// Puts a definition in the place of the one before. Returns whether it is new.
-    pub fn put(&self, definition: Definition) -> bool {
+    /// Puts a definition in the place of the one before, which is returned.
+    pub fn put(&self, definition: Definition) -> Option<Definition> {
         let Place { kind, key } = definition.place();
-        self.kinds.write().entry(kind).or_default().insert(key, definition).is_none()
+        self.kinds.write().entry(kind).or_default().insert(key, definition)
     }
 
     /// Takes a definition out.

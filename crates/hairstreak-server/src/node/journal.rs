@@ -1,15 +1,18 @@
 //! `Journal`: the way of changed definitions to the data directory.
 //!
-//! A change acts at once in memory. It is promised only when it is on disk: whoever made the change hears of that from [`Commit`], or by mail.
+//! A change acts at once in memory. It is promised only when it is on disk: the caller hears of that from [`Commit`], or by mail.
 //! A node without a data directory promises nothing, and every commit is done at once.
 //!
 //! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
+//!
+//! A change that cannot be written is refused, and taken back before its caller hears so: in memory by [`TakeBack`], and on disk by a change to the opposite, which
+//! the store keeps behind the refused one. A deletion is not taken back, because the messages of a queue are gone: it is written when that is possible.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::task::{Context, Poll};
 
 use hairstreak_store::{DefinitionStore, Kind as StoreKind, StoreError, Write};
@@ -17,12 +20,15 @@ use parking_lot::Mutex;
 use thiserror::Error;
 use tokio::sync::oneshot;
 
-use crate::definitions::{Change, Place};
+use crate::definitions::{Change, Definition, Place};
 
-/// Why changes are not on disk. They act in memory, and are written as soon as that is possible.
+/// The reason why changes are not on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("the definitions cannot be written: {0}")]
 pub(crate) struct JournalError(pub Arc<str>);
+
+/// Takes a refused definition back in memory. The second is the definition before, if there was one.
+pub(crate) type TakeBack = dyn Fn(&Definition, Option<Definition>) + Send + Sync;
 
 /// The way to the data directory.
 pub(crate) enum Journal {
@@ -38,37 +44,49 @@ pub(crate) struct OpenJournal {
 }
 
 /// The outcome of changes, as far as it is known.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Progress {
     /// Batches that are not on disk, and whose outcome is not known.
     awaited_count: AtomicUsize,
-    /// The places of definitions that could not be written, and that act in memory. All of them are on disk when any later batch is.
-    unwritten: Mutex<HashSet<Place>>,
+    /// The places of refused definitions, with the definitions before. None is there once any later batch is on disk.
+    unwritten: Mutex<HashMap<Place, Option<Definition>>>,
+    take_back: OnceLock<Box<TakeBack>>,
 }
 
 impl Progress {
-    /// Notes the outcome of a batch.
-    fn note(&self, changes: Vec<Change>, result: &Result<(), JournalError>) {
+    /// Notes the outcome of a batch. Returns the refused definitions, each with the one before the first refusal.
+    fn note(
+        &self,
+        changes: Vec<Change>,
+        result: &Result<(), JournalError>,
+    ) -> Vec<(Definition, Option<Definition>)> {
         self.awaited_count.fetch_sub(1, Ordering::AcqRel);
         let mut unwritten = self.unwritten.lock();
-        match result {
-            Ok(()) if unwritten.is_empty() => {}
-            Ok(()) => {
+        let Err(error) = result else {
+            if !unwritten.is_empty() {
                 unwritten.clear();
                 log::info!("the definitions can be written again");
             }
-            Err(error) => {
-                if unwritten.is_empty() {
-                    log::error!("{error}; until they can, what is new is refused");
-                }
-                for change in changes {
-                    match change {
-                        Change::Put(definition) => drop(unwritten.insert(definition.place())),
-                        Change::Delete(place) => drop(unwritten.remove(&place)),
-                    }
-                }
-            }
+            return Vec::new();
+        };
+        if unwritten.is_empty() {
+            log::error!("{error}; until they can, what is new is refused");
         }
+        let mut refused = Vec::new();
+        for change in changes {
+            let (definition, before) = match change {
+                Change::Put(definition) => (definition, None),
+                Change::Replace(before, definition) => (definition, Some(before)),
+                Change::Delete(place) => {
+                    unwritten.remove(&place);
+                    continue;
+                }
+            };
+            // A definition that was refused before was never there.
+            let first = unwritten.entry(definition.place()).or_insert(before).clone();
+            refused.push((definition, first));
+        }
+        refused
     }
 }
 
@@ -104,11 +122,18 @@ impl Journal {
         progress.awaited_count.load(Ordering::Acquire) > 0 && store.failing().is_none()
     }
 
-    /// Whether a definition acts in memory, and could not be written so far.
+    /// Whether a definition was refused, and is being taken back.
     pub fn is_unwritten(&self, place: &Place) -> bool {
         match self {
             Journal::Off => false,
-            Journal::On(OpenJournal { progress, .. }) => progress.unwritten.lock().contains(place),
+            Journal::On(OpenJournal { progress, .. }) => progress.unwritten.lock().contains_key(place),
+        }
+    }
+
+    /// Sets the function that takes refused definitions back in memory. Only the first counts. A node that starts has none: it ends if it cannot write.
+    pub fn set_take_back(&self, take_back: Box<TakeBack>) {
+        if let Journal::On(OpenJournal { progress, .. }) = self {
+            let _ = progress.take_back.set(take_back);
         }
     }
 
@@ -120,8 +145,21 @@ impl Journal {
         let progress = Arc::clone(progress);
         store.submit(changes.iter().map(to_write).collect(), move |result| {
             let result = result.map_err(JournalError::from);
-            progress.note(changes, &result);
+            let refused = progress.note(changes, &result);
+            if let Some(take_back) = progress.take_back.get() {
+                // The latest first: bindings before the queues that they lead to.
+                refused.into_iter().rev().for_each(|(definition, before)| take_back(&definition, before));
+            }
             done(result);
+        });
+    }
+
+    /// Writes a definition as it was before a refused change, which the store keeps. Not taken back if that is refused as well.
+    pub fn write_back(&self, before: &Definition) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return };
+        let (progress, place) = (Arc::clone(progress), before.place());
+        store.submit(vec![to_write(&Change::Put(before.clone()))], move |_| {
+            progress.unwritten.lock().remove(&place);
         });
     }
 
@@ -174,7 +212,7 @@ impl From<Arc<StoreError>> for JournalError {
 fn to_write(change: &Change) -> Write {
     let place = change.place();
     let value = match change {
-        Change::Put(definition) => Some(definition.encode()),
+        Change::Put(definition) | Change::Replace(_, definition) => Some(definition.encode()),
         Change::Delete(_) => None,
     };
     Write { kind: StoreKind::new(place.kind.number()), key: place.key, value }

@@ -183,29 +183,28 @@ impl Node {
         (result, commit)
     }
 
-    /// Puts a definition into the catalog, and hands it to the journal. The caller holds `changing`.
+    /// Puts a definition into the catalog, and hands the change to the journal. Returns whether the definition is new. The caller holds `changing`.
     pub fn put(&self, definition: Definition) -> (bool, Commit) {
-        let commit = self.journal.commit(&[Change::Put(definition.clone())]);
-        (self.catalog.put(definition), commit)
+        let before = self.catalog.put(definition.clone());
+        let is_new = before.is_none();
+        (is_new, self.journal.commit(&[Change::put(before, definition)]))
     }
 
-    /// The changes that delete everything durable of a host. Nothing of the host is recorded any more.
+    /// Returns the changes that delete every durable object of a host. Nothing of the host is recorded from here on.
     pub fn forget(&self, host: &SharedHost) -> Vec<Change> {
         let mut state = host.lock();
         // Changes before this one come before it in the journal.
         self.note(host, &mut state);
         state.host.changes_mut().record(false);
-        let mut changes = Vec::new();
         let (views, name) = (state.host.views(), host.name());
-        let (mut bindings, mut queues, mut exchanges) = (Vec::new(), Vec::new(), Vec::new());
-        views.binding_infos(0, usize::MAX, &mut bindings);
-        views.queue_infos(0, usize::MAX, &mut queues);
-        views.exchange_infos(0, usize::MAX, &mut exchanges);
-        changes.extend(bindings.into_iter().map(Recorded::Unbound));
-        changes.extend(queues.into_iter().map(|queue| Recorded::QueueDeleted { name: queue.name }));
-        changes
-            .extend(exchanges.into_iter().map(|exchange| Recorded::ExchangeDeleted { name: exchange.name }));
-        changes.into_iter().map(|change| to_definition(name, change)).collect()
+        let bindings = whole(|from, rows| views.binding_infos(from, usize::MAX, rows));
+        let queues = whole(|from, rows| views.queue_infos(from, usize::MAX, rows));
+        let exchanges = whole(|from, rows| views.exchange_infos(from, usize::MAX, rows));
+        let bindings = bindings.into_iter().map(Recorded::Unbound);
+        let queues = queues.into_iter().map(|queue| Recorded::QueueDeleted { name: queue.name });
+        let exchanges =
+            exchanges.into_iter().map(|exchange| Recorded::ExchangeDeleted { name: exchange.name });
+        bindings.chain(queues).chain(exchanges).map(|change| to_definition(name, change)).collect()
     }
 
     /// Closes the connections that `is_meant` picks. Returns how many.
@@ -259,4 +258,14 @@ impl Node {
         }
         next
     }
+}
+
+/// All rows of a listing, whose cursor is followed to its end.
+fn whole<T>(list: impl Fn(usize, &mut Vec<T>) -> Option<usize>) -> Vec<T> {
+    let mut rows = Vec::new();
+    let mut cursor = Some(0);
+    while let Some(from) = cursor {
+        cursor = list(from, &mut rows);
+    }
+    rows
 }

@@ -20,6 +20,8 @@ pub struct AmqpOptions {
     pub default_user: FirstUser,
     /// The first virtual host of a node without definitions.
     pub default_virtual_host: String,
+    /// Whether the options come from a configuration. Without one, users that came from an earlier configuration stay.
+    pub is_configured: bool,
     /// Users that the node has after each start. They may do everything in the virtual hosts that there are then, unless their permissions were
     /// changed.
     pub users: Vec<FirstUser>,
@@ -89,6 +91,7 @@ impl Default for AmqpOptions {
         AmqpOptions {
             default_user: FirstUser::guest(),
             default_virtual_host: "/".into(),
+            is_configured: true,
             users: Vec::new(),
             virtual_hosts: Vec::new(),
             load_definitions: None,

@@ -11,7 +11,7 @@ use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::BindingInfo;
 use hairstreak_wire::amqp::ReplyCode;
 
-use super::journal::Journal;
+use super::journal::{Journal, JournalError};
 use super::recording::to_definition;
 use crate::definitions::{Kind, Place};
 
@@ -20,31 +20,28 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: nothing can be written now.
-    pub fn check(&self) -> Result<(), Refusal> {
-        match self.refusal() {
-            None => Ok(()),
-            Some(error) => Err(Refusal::new(ReplyCode::PreconditionFailed, error.to_string())),
-        }
+    /// Nothing can be written now. For clients of AMQP that is `PRECONDITION_FAILED`.
+    pub fn check(&self) -> Result<(), JournalError> {
+        self.refusal().map_or(Ok(()), Err)
     }
 
     /// Whether an exchange can be declared.
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the exchange is durable, and not on disk, and nothing can be written now.
+    /// The exchange is durable, and not on disk, and nothing can be written now.
     pub fn check_exchange(
         &self,
         virtual_host: &str,
         host: &VirtualHost,
         declaration: &ExchangeDeclaration,
-    ) -> Result<(), Refusal> {
-        self.check().or_else(|refusal| {
+    ) -> Result<(), JournalError> {
+        self.check().or_else(|error| {
             let is_there = || {
                 let place = Place::new(Kind::Exchange, &[virtual_host.as_bytes(), &declaration.name]);
                 host.views().exchange(&declaration.name).is_some() && !self.is_unwritten(&place)
             };
-            if declaration.is_durable && !is_there() { Err(refusal) } else { Ok(()) }
+            if declaration.is_durable && !is_there() { Err(error) } else { Ok(()) }
         })
     }
 
@@ -52,20 +49,20 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the queue is durable, and not on disk, and nothing can be written now.
+    /// The queue is durable, and not on disk, and nothing can be written now.
     pub fn check_queue(
         &self,
         virtual_host: &str,
         host: &VirtualHost,
         declaration: &QueueDeclaration,
-    ) -> Result<(), Refusal> {
-        self.check().or_else(|refusal| {
+    ) -> Result<(), JournalError> {
+        self.check().or_else(|error| {
             let is_there = || {
                 let place = Place::new(Kind::Queue, &[virtual_host.as_bytes(), &declaration.name]);
                 host.views().queue(&declaration.name).is_some() && !self.is_unwritten(&place)
             };
             let is_durable = declaration.is_durable && !declaration.is_exclusive;
-            if is_durable && !is_there() { Err(refusal) } else { Ok(()) }
+            if is_durable && !is_there() { Err(error) } else { Ok(()) }
         })
     }
 
@@ -73,20 +70,26 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: the ends of the binding are durable, the binding is not on disk, and nothing can be written now.
+    /// The ends of the binding are durable, the binding is not on disk, and nothing can be written now.
     pub fn check_binding(
         &self,
         virtual_host: &str,
         host: &VirtualHost,
         binding: &BindingInfo,
-    ) -> Result<(), Refusal> {
-        self.check().or_else(|refusal| {
+    ) -> Result<(), JournalError> {
+        self.check().or_else(|error| {
             let is_there = || {
                 let place = to_definition(virtual_host, Recorded::Bound(binding.clone())).place();
                 is_bound(host, binding) && !self.is_unwritten(&place)
             };
-            if has_durable_ends(host, binding) && !is_there() { Err(refusal) } else { Ok(()) }
+            if has_durable_ends(host, binding) && !is_there() { Err(error) } else { Ok(()) }
         })
+    }
+}
+
+impl From<JournalError> for Refusal {
+    fn from(error: JournalError) -> Refusal {
+        Refusal::new(ReplyCode::PreconditionFailed, error.to_string())
     }
 }
 

@@ -59,9 +59,10 @@ pub(crate) fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Re
     let (result, commit) = node.act(&host, |state, _| {
         node.journal.check_binding(virtual_host, &state.host, binding)?;
         match is_to_exchange {
-            true => state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments),
-            false => state.host.bind_queue(OPERATORS, destination, source, routing_key, arguments),
+            true => state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments)?,
+            false => state.host.bind_queue(OPERATORS, destination, source, routing_key, arguments)?,
         }
+        Ok::<_, OperatorError>(())
     });
     result?;
     Ok(commit)

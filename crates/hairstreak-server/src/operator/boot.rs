@@ -3,15 +3,15 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
 use thiserror::Error;
 
 use super::error::OperatorError;
-use super::{configured_users, definitions, taking_effect, users, virtual_hosts};
+use super::users::By;
+use super::{configured_users, importing, restoring, taking_effect, users, virtual_hosts};
 use crate::definitions::{Definition, DefinitionError, Document, Kind, VirtualHostDefinition};
-use crate::node::{AmqpOptions, Journal, Node, from_definition};
+use crate::node::{AmqpOptions, Journal, Node};
 
 /// The place of a node's definitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,45 +65,16 @@ pub(crate) fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<No
     let (store, entries) = DefinitionStore::open(&directory)?;
     let wrong = |reason: String| BootError::Definition { place: data.path.clone(), reason };
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
-    let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
-    definitions.sort_by_key(|definition| definition.place().kind);
+    let definitions = definitions.map_err(|error| wrong(error.to_string()))?;
+    let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
     let mut node = Node::new(options, Journal::on(store))?;
     node.id = directory.node_id();
-    for definition in definitions {
-        let text = definition.describe();
-        restore(&node, definition).map_err(|reason| wrong(format!("{text}: {reason}")))?;
-    }
+    restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
     add_first_definitions(&node, options)?;
     // A node whose first definitions cannot be written would be another one after a crash.
     node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;
     Ok(node)
-}
-
-/// Has a stored definition take effect. Returns the reason if it cannot.
-fn restore(node: &Node, definition: Definition) -> Result<(), String> {
-    let now = node.clock.millis(Instant::now());
-    match definition {
-        Definition::VirtualHost(host) => {
-            node.add_host(&host.name);
-            node.catalog.put(Definition::VirtualHost(host));
-        }
-        Definition::User(user) => users::restore(node, user).map_err(|error| error.to_string())?,
-        Definition::Permission(row) => {
-            users::restore_permission(node, row).map_err(|error| error.to_string())?;
-        }
-        Definition::TopicPermission(row) => {
-            users::restore_topic_permission(node, row).map_err(|error| error.to_string())?;
-        }
-        definition @ (Definition::Exchange(_) | Definition::Queue(_) | Definition::Binding(_)) => {
-            let Some((name, change)) = from_definition(definition) else { return Ok(()) };
-            let host = node.hosts.find(&name).ok_or_else(|| format!("there is no vhost '{name}'"))?;
-            let restored = host.lock().host.changes_mut().restore(&change, now);
-            restored.map_err(|refusal| refusal.to_string())?;
-        }
-        other => drop(node.catalog.put(other)),
-    }
-    Ok(())
 }
 
 /// Adds what each start is to find, and what a node without definitions begins with. Deletes the users that have gone from the configuration.
@@ -122,16 +93,18 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
         virtual_hosts::put(node, host, None)?;
     }
     configured_users::put(node, options)?;
-    Ok(check_anonymous_user(node, options)?)
+    check_anonymous_user(node, options);
+    Ok(())
 }
 
-/// Clients without credentials are a user that there is.
-fn check_anonymous_user(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
-    match &options.anonymous_user {
-        Some(name) if users::find(node, name).is_err() => {
-            Err(OperatorError::Bad(format!("amqp.anonymous_user: there is no user '{name}'")))
-        }
-        _ => Ok(()),
+/// Warns if there is no user for clients without credentials. They are refused until there is one.
+fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
+    if let Some(name) = &options.anonymous_user
+        && users::find(node, name).is_err()
+    {
+        log::warn!(
+            "amqp.anonymous_user: there is no user '{name}'; clients without credentials are refused until there is"
+        );
     }
 }
 
@@ -143,7 +116,7 @@ fn check_anonymous_user(node: &Node, options: &AmqpOptions) -> Result<(), Operat
 pub(crate) fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
     configured_users::delete_gone(node, options)?;
     configured_users::put(node, options)?;
-    check_anonymous_user(node, options)?;
+    check_anonymous_user(node, options);
     node.access.set_login_rules(options.login_rules());
     node.set_limits(options);
     Ok(())
@@ -154,7 +127,8 @@ fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     let wrong = |reason: String| BootError::Definition { place: path.into(), reason };
     let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
     let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
-    definitions::import(node, document).map_err(|error| wrong(error.to_string()))?;
+    // Items that are refused are in the log, and do not keep the node from its start.
+    importing::import(node, document, By::Node).map_err(|error| wrong(error.to_string()))?;
     Ok(())
 }
 
@@ -168,6 +142,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::access::Peer;
     use crate::operator::queues;
 
     /// fancy-regex takes this pattern and panics when it matches.
@@ -209,25 +184,35 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_pattern_that_is_none_is_refused_with_its_name() {
+    fn a_node_starts_with_a_file_of_which_it_cannot_have_everything() {
         let path = std::env::temp_dir().join(format!("hairstreak-patterns-{}.json", std::process::id()));
         let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
-        fs::write(&path, json!({"vhosts": [{"name": "/"}], "policies": [policy]}).to_string()).unwrap();
+        let queue =
+            json!({"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}});
+        let file = json!({"vhosts": [{"name": "/"}], "policies": [policy], "queues": [queue]});
+        fs::write(&path, file.to_string()).unwrap();
         let options = AmqpOptions { load_definitions: Some(path.clone()), ..AmqpOptions::default() };
+        let node = open(&options, None).unwrap();
+        assert_eq!(queues::all(&node, "/").unwrap().len(), 1);
+        assert!(taking_effect::all_policies(&node, hairstreak_broker::policy::Scope::User).is_empty());
+        fs::write(&path, "{").unwrap();
         let error = open(&options, None).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: the file: ", path.display())), "{error}");
         fs::remove_file(&path).unwrap();
-        assert!(error.starts_with(&format!("{}: policy 'p': Validation failed", path.display())), "{error}");
-        assert!(error.contains(r#"is invalid: {"reference to non-existent subpattern",5}"#), "{error}");
     }
 
     #[test]
-    fn clients_without_credentials_are_a_user_that_there_is() {
+    fn a_node_without_its_anonymous_user_starts_and_lets_no_client_in_without_credentials() {
         let options =
             |name: &str| AmqpOptions { anonymous_user: Some(name.into()), ..AmqpOptions::default() };
+        let log_in = |node: &Node| node.access.log_in_anonymously(Peer::local()).is_ok();
         let node = open(&options("guest"), None).unwrap();
-        assert!(reload(&node, &options("guest")).is_ok());
-        let expected = "the first definitions: amqp.anonymous_user: there is no user 'bob'";
-        assert_eq!(reload(&node, &options("bob")).unwrap_err().to_string(), expected);
-        assert_eq!(open(&options("bob"), None).err().unwrap().to_string(), expected);
+        assert!(log_in(&node));
+        reload(&node, &options("bob")).unwrap();
+        assert!(!log_in(&node));
+        let node = open(&options("bob"), None).unwrap();
+        assert!(!log_in(&node));
+        drop(users::put(&node, "bob", users::UserChanges::default(), By::Operator).unwrap());
+        assert!(log_in(&node));
     }
 }

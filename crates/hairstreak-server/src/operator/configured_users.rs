@@ -4,25 +4,29 @@
 //! user without a mark was made by an operator, and stays.
 
 use super::error::OperatorError;
-use super::users::{self, UserChanges};
+use super::users::{self, By};
 use super::virtual_hosts;
 use crate::access::UserUpdate;
-use crate::definitions::{ConfiguredUserDefinition, Definition, Kind, PermissionDefinition};
+use crate::definitions::{ConfiguredUserDefinition, Definition, Kind};
 use crate::node::{AmqpOptions, FirstUser, Node};
 
-/// Deletes the users that have gone from the configuration. The default user goes when the configuration names users.
+/// Deletes the users that have gone from the configuration. The default user goes when the configuration names users. A node that is started without any
+/// configuration keeps them, with all that they were granted: a forgotten file is no wish to delete users.
 ///
 /// # Errors
 ///
 /// None that is known: a user that is gone already is no error.
 pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
+    if !options.is_configured {
+        return Ok(());
+    }
     for definition in node.catalog.all(Kind::ConfiguredUser) {
         let Definition::ConfiguredUser(mark) = definition else { continue };
         let is_named = options.users.iter().any(|user| user.name == mark.name);
         if is_named || mark.is_default && options.users.is_empty() {
             continue;
         }
-        match users::delete(node, &mark.name) {
+        match users::delete(node, &mark.name, By::Node) {
             Ok(_) => log::info!(user = mark.name; "a user has gone from the configuration, and is deleted"),
             Err(OperatorError::NotFound) => {}
             Err(error) => return Err(error),
@@ -46,28 +50,18 @@ pub(super) fn put(node: &Node, options: &AmqpOptions) -> Result<(), OperatorErro
 
 fn put_one(node: &Node, user: &FirstUser, is_default: bool) -> Result<(), OperatorError> {
     let mark = ConfiguredUserDefinition { name: user.name.clone(), is_default };
-    if users::find(node, &user.name).is_err() {
-        let FirstUser { password_hash, tags, curve, .. } = user.clone();
-        let (password_hash, tags, curve) = (Some(password_hash), Some(tags), Some(curve));
-        let update = UserUpdate { password_hash, tags, curve, ..UserUpdate::default() };
-        return users::put_first(node, mark, update, &virtual_hosts::all(node));
-    }
-    users::mark(node, mark);
-    let tags = user.tags.iter().map(str::to_owned).collect();
-    let password_hash = Some(user.password_hash.clone());
-    let curve = user.curve.map(|key| key.to_string());
-    let changes = UserChanges { password_hash, tags: Some(tags), curve, ..UserChanges::default() };
-    users::put(node, &user.name, changes)?;
-    let has_rights = users::permissions(node).iter().any(|row| row.user == user.name);
-    for host in virtual_hosts::all(node).iter().filter(|_| !has_rights) {
-        users::set_permission(node, PermissionDefinition::everything(&user.name, &host.name))?;
-    }
-    Ok(())
+    let FirstUser { password_hash, tags, curve, .. } = user.clone();
+    // A key that an operator gave stays where the configuration has none.
+    let (password_hash, tags, curve) = (Some(password_hash), Some(tags), curve.map(Some));
+    let update = UserUpdate { password_hash, tags, curve, ..UserUpdate::default() };
+    users::put_configured(node, mark, update, &virtual_hosts::all(node))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::definitions::PermissionDefinition;
+    use crate::operator::users::UserChanges;
     use crate::operator::{DataPlace, open, reload};
 
     fn options(names: &[&str]) -> AmqpOptions {
@@ -91,7 +85,7 @@ mod tests {
         end(node);
         let node = start(&["a", "b"]);
         assert_eq!(names(&node), ["a", "b"], "guest came with a configuration without users");
-        drop(users::put(&node, "operator", UserChanges::default()).unwrap());
+        drop(users::put(&node, "operator", UserChanges::default(), By::Operator).unwrap());
         end(node);
         let node = start(&["b"]);
         assert_eq!(names(&node), ["b", "operator"]);
@@ -99,8 +93,8 @@ mod tests {
         reload(&node, &options(&["a", "operator"])).unwrap();
         assert_eq!(names(&node), ["a", "operator"]);
         // Deleted and made again by an operator, a user is the operator's.
-        drop(users::delete(&node, "a").unwrap());
-        drop(users::put(&node, "a", UserChanges::default()).unwrap());
+        drop(users::delete(&node, "a", By::Operator).unwrap());
+        drop(users::put(&node, "a", UserChanges::default(), By::Operator).unwrap());
         end(node);
         let node = start(&[]);
         assert_eq!(
@@ -109,6 +103,29 @@ mod tests {
             "the configuration took the operator's user over, and it has gone with it"
         );
         end(node);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    #[test]
+    fn a_start_without_the_configuration_keeps_its_users_and_what_they_were_granted() {
+        let path = std::env::temp_dir().join(format!("hairstreak-no-configuration-{}", std::process::id()));
+        let place = DataPlace { path: path.clone(), node_name: "node".into() };
+        let node = open(&options(&["a"]), Some(&place)).unwrap();
+        let row =
+            PermissionDefinition { configure: "^mine".into(), ..PermissionDefinition::everything("a", "/") };
+        drop(users::set_permission(&node, row.clone(), By::Operator).unwrap());
+        node.journal.close().unwrap();
+        drop(node);
+        let without = AmqpOptions { is_configured: false, ..AmqpOptions::default() };
+        for options in [&without, &options(&["a"])] {
+            let node = open(options, Some(&place)).unwrap();
+            assert_eq!((names(&node), users::permissions(&node)), (vec!["a".to_owned()], vec![row.clone()]));
+            node.journal.close().unwrap();
+        }
+        let node = open(&options(&[]), Some(&place)).unwrap();
+        assert_eq!(names(&node), ["guest"], "a configuration without users is a wish");
+        node.journal.close().unwrap();
+        drop(node);
         std::fs::remove_dir_all(path).unwrap();
     }
 

@@ -1,9 +1,6 @@
-//! Definitions of the whole node or of one virtual host: export and import.
+//! The export of the definitions of the whole node or of one virtual host.
 
-use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::policy::Scope;
-use hairstreak_broker::queue::QueueDeclaration;
-use hairstreak_broker::view::BindingInfo;
 
 use super::bindings::{self, Which};
 use super::error::OperatorError;
@@ -12,7 +9,7 @@ use crate::definitions::{
     Arguments, BindingDefinition, DestinationType, Document, ExchangeDefinition, Name, QueueDefinition,
     UserItem,
 };
-use crate::node::{Commit, Node};
+use crate::node::Node;
 
 /// Exchanges that each virtual host has.
 const RESERVED_PREFIX: &[u8] = b"amq.";
@@ -98,112 +95,4 @@ fn export_host(node: &Node, name: &str, document: &mut Document) -> Result<(), O
         });
     }
     Ok(())
-}
-
-/// Imports definitions. Nothing is deleted, and an exchange or a queue that is there stays as it is. Returns the commits to wait for.
-///
-/// # Errors
-///
-/// The first item that is refused, by its name. The items before it are imported.
-pub(crate) fn import(node: &Node, document: Document) -> Result<Vec<Commit>, OperatorError> {
-    let mut commits = Vec::new();
-    let mut keep = |what: &str, name: &str, result: Result<Commit, OperatorError>| match result {
-        Ok(commit) => {
-            commits.push(commit);
-            Ok(())
-        }
-        Err(error) => Err(OperatorError::Bad(format!("{what} '{name}': {error}"))),
-    };
-    for UserItem { definition, password } in document.users {
-        let name = definition.name.clone();
-        keep("user", &name, users::import(node, definition, password.as_deref()))?;
-    }
-    for host in document.virtual_hosts {
-        let name = host.name.clone();
-        keep("vhost", &name, virtual_hosts::put(node, host, None).map(|done| done.commit))?;
-    }
-    for row in document.permissions {
-        let name = format!("{} in {}", row.user, row.vhost);
-        keep("permission of", &name, users::set_permission(node, row).map(|done| done.commit))?;
-    }
-    for exchange in document.exchanges {
-        let name = exchange.name.text().into_owned();
-        keep("exchange", &name, import_exchange(node, exchange))?;
-    }
-    for row in document.topic_permissions {
-        let name = format!("{} in {}", row.user, row.vhost);
-        keep("topic permission of", &name, users::set_topic_permission(node, row).map(|done| done.commit))?;
-    }
-    for parameter in document.global_parameters {
-        let name = parameter.name.clone();
-        keep("global parameter", &name, parameters::put_global(node, parameter).map(|done| done.commit))?;
-    }
-    for (scope, list) in [(Scope::User, document.policies), (Scope::Operator, document.operator_policies)] {
-        for policy in list {
-            let name = policy.name.clone();
-            keep("policy", &name, policies::put(node, scope, policy).map(|done| done.commit))?;
-        }
-    }
-    for parameter in document.parameters {
-        let name = parameter.name.clone();
-        keep("parameter", &name, parameters::put(node, parameter).map(|done| done.commit))?;
-    }
-    for queue in document.queues {
-        let name = queue.name.text().into_owned();
-        keep("queue", &name, import_queue(node, queue))?;
-    }
-    for binding in document.bindings {
-        let name = format!("{} -> {}", binding.source.text(), binding.destination.text());
-        keep("binding", &name, import_binding(node, binding))?;
-    }
-    Ok(commits)
-}
-
-fn import_exchange(node: &Node, exchange: ExchangeDefinition) -> Result<Commit, OperatorError> {
-    let vhost = exchange.vhost;
-    if exchanges::find(node, &vhost, &exchange.name.0).is_ok() {
-        return Ok(Commit::done());
-    }
-    let declaration = ExchangeDeclaration {
-        name: exchange.name.0,
-        kind: exchange.kind.0,
-        is_durable: exchange.durable,
-        is_auto_delete: exchange.auto_delete,
-        is_internal: exchange.internal,
-        arguments: exchange.arguments.0,
-    };
-    exchanges::declare(node, &vhost, &declaration).map(|done| done.commit)
-}
-
-fn import_queue(node: &Node, queue: QueueDefinition) -> Result<Commit, OperatorError> {
-    let vhost = queue.vhost;
-    if queues::find(node, &vhost, &queue.name.0).is_ok() {
-        return Ok(Commit::done());
-    }
-    let mut arguments = queue.arguments.0;
-    let default = virtual_hosts::find(node, &vhost)?.default_queue_type;
-    if let Some(kind) = queue.kind.filter(|kind| kind != default.as_deref().unwrap_or("classic"))
-        && arguments.get("x-queue-type").is_none()
-    {
-        arguments.insert("x-queue-type", kind.as_str());
-    }
-    let declaration = QueueDeclaration {
-        name: queue.name.0,
-        is_durable: queue.durable,
-        is_exclusive: false,
-        is_auto_delete: queue.auto_delete,
-        arguments,
-    };
-    queues::declare(node, &vhost, &declaration).map(|done| done.commit)
-}
-
-fn import_binding(node: &Node, binding: BindingDefinition) -> Result<Commit, OperatorError> {
-    let info = BindingInfo {
-        source: binding.source.0,
-        destination: binding.destination.0,
-        is_to_exchange: binding.destination_type == DestinationType::Exchange,
-        routing_key: binding.routing_key.0,
-        arguments: binding.arguments.0,
-    };
-    bindings::bind(node, &binding.vhost, &info)
 }

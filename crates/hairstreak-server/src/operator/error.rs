@@ -3,7 +3,7 @@
 use hairstreak_broker::Refusal;
 use thiserror::Error;
 
-use crate::node::Commit;
+use crate::node::{Commit, JournalError};
 
 /// A change that acts already.
 #[derive(Debug)]
@@ -26,7 +26,19 @@ pub enum OperatorError {
     /// The object is protected.
     #[error("{0}")]
     Protected(String),
+    /// The user has the tag `protected`.
+    #[error("User is protected")]
+    ProtectedUser,
+    /// Nothing can be written now.
+    #[error("{0}")]
+    Unwritten(String),
     /// The virtual host refuses, as it refuses clients.
     #[error(transparent)]
     Refused(#[from] Refusal),
+}
+
+impl From<JournalError> for OperatorError {
+    fn from(error: JournalError) -> OperatorError {
+        OperatorError::Unwritten(error.to_string())
+    }
 }

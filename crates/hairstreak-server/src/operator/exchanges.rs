@@ -43,7 +43,8 @@ pub(crate) fn declare(
     let (result, commit) = node.act(&host, |state, _| {
         node.journal.check_exchange(virtual_host, &state.host, declaration)?;
         let is_new = state.host.views().exchange(&declaration.name).is_none();
-        state.host.exchanges_mut().declare(declaration).map(|()| is_new)
+        state.host.exchanges_mut().declare(declaration)?;
+        Ok::<_, OperatorError>(is_new)
     });
     Ok(Done { is_new: result?, commit })
 }

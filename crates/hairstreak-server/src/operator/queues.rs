@@ -49,7 +49,8 @@ pub(crate) fn declare(
     let (result, commit) = node.act(&host, |state, now| {
         node.journal.check_queue(virtual_host, &state.host, declaration)?;
         let is_new = state.host.views().queue(&declaration.name).is_none();
-        state.host.declare_queue(OPERATORS, declaration, now).map(|_| is_new)
+        state.host.declare_queue(OPERATORS, declaration, now)?;
+        Ok::<_, OperatorError>(is_new)
     });
     Ok(Done { is_new: result?, commit })
 }

@@ -7,8 +7,8 @@ use hairstreak_socket::security::PublicKey;
 
 use super::error::{Done, OperatorError};
 use crate::access::{
-    AccessError, HashingAlgorithm, PasswordHash, Permission, Revoked, Tags, TopicPermission, User, UserLimit,
-    UserLimits, UserUpdate,
+    AccessError, HashingAlgorithm, PasswordHash, Permission, Revoked, Tags, TopicPermission, User,
+    UserChange, UserLimit, UserLimits, UserUpdate,
 };
 use crate::definitions::{
     Change, ConfiguredUserDefinition, Definition, Kind, Limits, PermissionDefinition, Place,
@@ -24,6 +24,21 @@ pub(crate) struct UserChanges {
     pub limits: Option<Limits>,
     /// A public key in Z85; empty: none.
     pub curve: Option<String>,
+}
+
+/// The side that asks for a change of a user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    /// An operator, who does not change users with the tag `protected`.
+    Operator,
+    /// The node itself, for its configuration.
+    Node,
+}
+
+/// Fails if a user is protected from this side. The caller holds `changing`.
+fn check_protected(node: &Node, name: &str, by: By) -> Result<(), OperatorError> {
+    let is_protected = || node.access.user(name).is_some_and(|user| user.tags.is_protected());
+    if by == By::Operator && is_protected() { Err(OperatorError::ProtectedUser) } else { Ok(()) }
 }
 
 /// All users by name.
@@ -98,8 +113,8 @@ fn public_key(text: &str) -> Result<PublicKey, OperatorError> {
 ///
 /// # Errors
 ///
-/// A value makes no sense.
-pub(crate) fn put(node: &Node, name: &str, changes: UserChanges) -> Result<Done, OperatorError> {
+/// A value makes no sense, the user is protected, or nothing can be written now.
+pub(crate) fn put(node: &Node, name: &str, changes: UserChanges, by: By) -> Result<Done, OperatorError> {
     let UserChanges { password_hash, tags, limits, curve } = changes;
     let tags = tags.map(|tags| Tags::from_names(tags.iter().map(String::as_str))).transpose()?;
     let curve = match curve.as_deref() {
@@ -109,33 +124,45 @@ pub(crate) fn put(node: &Node, name: &str, changes: UserChanges) -> Result<Done,
     };
     let limits = limits.as_ref().map(user_limits);
     let _changing = node.changing.lock();
+    check_protected(node, name, by)?;
     node.journal.check()?;
     let change = node.access.put_user(name, UserUpdate { password_hash, tags, limits, curve })?;
-    let put = Change::Put(Definition::User(definition(&change.after)));
-    // A user that stays as it is costs no write: those of the configuration are put with each start.
-    let changes = if change.before.as_ref() == Some(&change.after) { vec![] } else { vec![put] };
-    Ok(Done { is_new: change.before.is_none(), commit: node.journal.commit(&changes) })
+    Ok(Done { is_new: change.before.is_none(), commit: node.journal.commit(&changed(&change)) })
 }
 
-/// Creates a configured user who may do everything in these virtual hosts: in one batch, so that no crash leaves a user without rights or without the mark
-/// behind.
+/// The change on disk. A user that stays as it is costs no write.
+fn changed(UserChange { before, after }: &UserChange) -> Vec<Change> {
+    if before.as_ref() == Some(after) {
+        return Vec::new();
+    }
+    let before = before.as_ref().map(|user| Definition::User(definition(user)));
+    vec![Change::put(before, Definition::User(definition(after)))]
+}
+
+/// Creates or changes a user of the configuration. A user without permissions may do everything in these virtual hosts. All is one batch, so that no crash
+/// leaves a user without rights or without the mark behind.
 ///
 /// # Errors
 ///
-/// A value makes no sense.
-pub(super) fn put_first(
+/// A value makes no sense, or nothing can be written now.
+pub(super) fn put_configured(
     node: &Node,
     mark: ConfiguredUserDefinition,
     update: UserUpdate,
     hosts: &[VirtualHostDefinition],
 ) -> Result<(), OperatorError> {
     let _changing = node.changing.lock();
-    let user = node.access.put_user(&mark.name, update)?.after;
+    node.journal.check()?;
+    let name = mark.name.clone();
+    let mut changes = changed(&node.access.put_user(&name, update)?);
     let mark = Definition::ConfiguredUser(mark);
-    let mut changes = vec![Change::Put(Definition::User(definition(&user))), Change::Put(mark.clone())];
-    node.catalog.put(mark);
-    for host in hosts {
-        let row = PermissionDefinition::everything(&user.name, &host.name);
+    let before = node.catalog.put(mark.clone());
+    if before.as_ref() != Some(&mark) {
+        changes.push(Change::put(before, mark));
+    }
+    let has_rights = !node.access.permissions(Some(&name), None).is_empty();
+    for host in hosts.iter().filter(|_| !has_rights) {
+        let row = PermissionDefinition::everything(&name, &host.name);
         restore_permission(node, row.clone())?;
         changes.push(Change::Put(Definition::Permission(row)));
     }
@@ -143,32 +170,29 @@ pub(super) fn put_first(
     Ok(())
 }
 
-/// Notes that a user belongs to the configuration.
-pub(super) fn mark(node: &Node, mark: ConfiguredUserDefinition) {
-    let mark = Definition::ConfiguredUser(mark);
-    let _changing = node.changing.lock();
-    if node.catalog.find(&mark.place()).as_ref() != Some(&mark) {
-        drop(node.put(mark));
-    }
-}
-
-/// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it.
+/// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it. Returns why the user has no password, if the
+/// file has a hash that cannot match: RabbitMQ keeps such a hash, and nobody can log in with it.
 ///
 /// # Errors
 ///
-/// A value makes no sense.
+/// A value makes no sense, the user is protected, or nothing can be written now.
 pub(crate) fn import(
     node: &Node,
     user: UserDefinition,
     password: Option<&str>,
-) -> Result<Commit, OperatorError> {
+    by: By,
+) -> Result<(Commit, Option<String>), OperatorError> {
     let UserDefinition { name, password_hash, hashing_algorithm, tags, limits, curve } = user;
-    let hash = match password {
-        Some(password) => hash_password(node, password.as_bytes())?,
-        None => read_hash(&password_hash, hashing_algorithm.as_deref())?,
+    let (hash, useless) = match password {
+        Some(password) => (hash_password(node, password.as_bytes())?, None),
+        None => match read_hash(&password_hash, hashing_algorithm.as_deref()) {
+            Ok(hash) => (hash, None),
+            Err(OperatorError::Bad(reason)) => (PasswordHash::none(), Some(reason)),
+            Err(error) => return Err(error),
+        },
     };
     let changes = UserChanges { password_hash: Some(hash), tags: Some(tags), limits: Some(limits), curve };
-    put(node, &name, changes).map(|done| done.commit)
+    put(node, &name, changes, by).map(|done| (done.commit, useless))
 }
 
 /// Reads a hash of definitions.
@@ -189,20 +213,37 @@ pub(crate) fn read_hash(text: &str, algorithm: Option<&str>) -> Result<PasswordH
 ///
 /// # Errors
 ///
-/// There is no such user.
-pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
+/// There is no such user, or the user is protected.
+pub(crate) fn delete(node: &Node, name: &str, by: By) -> Result<Commit, OperatorError> {
+    delete_all(node, &[name], by)
+}
+
+/// Deletes several users, all or none, in one batch. A name that is there twice counts once.
+///
+/// # Errors
+///
+/// There is no user of one of these names, or one is protected.
+pub(crate) fn delete_all(node: &Node, names: &[&str], by: By) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
-    let (_, revoked) = node.access.delete_user(name)?;
-    let mut changes = deletions(&revoked);
-    changes.push(Change::Delete(Place::new(Kind::User, &[name.as_bytes()])));
-    let mark = Place::new(Kind::ConfiguredUser, &[name.as_bytes()]);
-    if node.catalog.remove(&mark).is_some() {
-        changes.push(Change::Delete(mark));
+    for name in names {
+        find(node, name)?;
+        check_protected(node, name, by)?;
+    }
+    let mut changes = Vec::new();
+    for name in names {
+        // The second of two equal names finds nothing.
+        let Ok((_, revoked)) = node.access.delete_user(name) else { continue };
+        changes.extend(deletions(&revoked));
+        changes.push(Change::Delete(Place::new(Kind::User, &[name.as_bytes()])));
+        let mark = Place::new(Kind::ConfiguredUser, &[name.as_bytes()]);
+        changes.extend(node.catalog.remove(&mark).map(|_| Change::Delete(mark)));
     }
     let commit = node.journal.commit(&changes);
-    node.close_connections(&format!("user '{name}' is deleted"), |connection| {
-        &*connection.client.user == name
-    });
+    for name in names {
+        node.close_connections(&format!("user '{name}' is deleted"), |connection| {
+            &*connection.client.user == *name
+        });
+    }
     Ok(commit)
 }
 
@@ -213,11 +254,23 @@ pub(super) fn deletions(Revoked { permissions, topic_permissions }: &Revoked) ->
     rows.chain(topics).map(|definition| Change::Delete(definition.place())).collect()
 }
 
+/// Has a user be as before a change that could not be written.
+pub(super) fn take_back(node: &Node, before: UserDefinition) -> Result<(), OperatorError> {
+    let limits = user_limits(&before.limits);
+    restore(node, before.clone())?;
+    // A key that the change has brought goes with the change.
+    let update = UserUpdate { limits: Some(limits), curve: Some(None), ..UserUpdate::default() };
+    if before.curve.is_none() {
+        node.access.put_user(&before.name, update)?;
+    }
+    Ok(())
+}
+
 /// Sets or clears a limit of a user.
 ///
 /// # Errors
 ///
-/// There is no such user.
+/// There is no such user, the user is protected, or nothing can be written now.
 pub(crate) fn set_limit(
     node: &Node,
     name: &str,
@@ -225,9 +278,9 @@ pub(crate) fn set_limit(
     value: Option<i64>,
 ) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
+    check_protected(node, name, By::Operator)?;
     node.journal.check()?;
-    let change = node.access.set_user_limit(name, limit, value)?;
-    Ok(node.journal.commit(&[Change::Put(Definition::User(definition(&change.after)))]))
+    Ok(node.journal.commit(&changed(&node.access.set_user_limit(name, limit, value)?)))
 }
 
 /// All permissions, by virtual host and user.
@@ -244,24 +297,32 @@ pub(crate) fn topic_permissions(node: &Node) -> Vec<TopicPermissionDefinition> {
 ///
 /// # Errors
 ///
-/// There is no such user or host, or a pattern is none.
-pub(crate) fn set_permission(node: &Node, row: PermissionDefinition) -> Result<Done, OperatorError> {
+/// There is no such user or host, a pattern is none, the user is protected, or nothing can be written now.
+pub(crate) fn set_permission(node: &Node, row: PermissionDefinition, by: By) -> Result<Done, OperatorError> {
     let PermissionDefinition { user, vhost, configure, write, read } = row.clone();
     let permission = Permission { user, virtual_host: vhost, configure, write, read };
     let _changing = node.changing.lock();
+    check_protected(node, &row.user, by)?;
     node.journal.check()?;
     let before = node.access.set_permission(permission)?;
-    let commit = node.journal.commit(&[Change::Put(Definition::Permission(row))]);
-    Ok(Done { is_new: before.is_none(), commit })
+    let before = before.map(|before| Definition::Permission(permission_definition(&before)));
+    let is_new = before.is_none();
+    Ok(Done { is_new, commit: node.journal.commit(&[Change::put(before, Definition::Permission(row))]) })
 }
 
 /// Takes a user's rights in a virtual host.
 ///
 /// # Errors
 ///
-/// There is no such permission.
-pub(crate) fn clear_permission(node: &Node, virtual_host: &str, user: &str) -> Result<Commit, OperatorError> {
+/// There is no such permission, or the user is protected.
+pub(crate) fn clear_permission(
+    node: &Node,
+    virtual_host: &str,
+    user: &str,
+    by: By,
+) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
+    check_protected(node, user, by)?;
     node.access.clear_permission(user, virtual_host)?.ok_or(OperatorError::NotFound)?;
     let place = Place::new(Kind::Permission, &[virtual_host.as_bytes(), user.as_bytes()]);
     Ok(node.journal.commit(&[Change::Delete(place)]))
@@ -271,32 +332,37 @@ pub(crate) fn clear_permission(node: &Node, virtual_host: &str, user: &str) -> R
 ///
 /// # Errors
 ///
-/// There is no such user or host, or a pattern is none.
+/// There is no such user or host, a pattern is none, the user is protected, or nothing can be written now.
 pub(crate) fn set_topic_permission(
     node: &Node,
     row: TopicPermissionDefinition,
+    by: By,
 ) -> Result<Done, OperatorError> {
     let TopicPermissionDefinition { user, vhost, exchange, write, read } = row.clone();
     let permission = TopicPermission { user, virtual_host: vhost, exchange, write, read };
     let _changing = node.changing.lock();
+    check_protected(node, &row.user, by)?;
     node.journal.check()?;
     let before = node.access.set_topic_permission(permission)?;
-    let commit = node.journal.commit(&[Change::Put(Definition::TopicPermission(row))]);
-    Ok(Done { is_new: before.is_none(), commit })
+    let before = before.map(|before| Definition::TopicPermission(topic_definition(&before)));
+    let is_new = before.is_none();
+    Ok(Done { is_new, commit: node.journal.commit(&[Change::put(before, Definition::TopicPermission(row))]) })
 }
 
 /// Takes the restrictions of a user at an exchange, or at all exchanges of a virtual host.
 ///
 /// # Errors
 ///
-/// There are none.
+/// There are none, or the user is protected.
 pub(crate) fn clear_topic_permissions(
     node: &Node,
     virtual_host: &str,
     user: &str,
     exchange: Option<&str>,
+    by: By,
 ) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
+    check_protected(node, user, by)?;
     let cleared = node.access.clear_topic_permissions(user, virtual_host, exchange)?;
     if cleared.is_empty() {
         return Err(OperatorError::NotFound);

@@ -71,15 +71,17 @@ pub(crate) fn put(
     }
     let name = definition.name.clone();
     let changing = node.changing.lock();
-    if let Ok(before) = find(node, &definition.name)
+    let before = find(node, &definition.name).ok();
+    if let Some(before) = &before
         && definition.limits.is_empty()
     {
-        definition.limits = before.limits;
+        definition.limits.clone_from(&before.limits);
     }
     node.journal.check()?;
     let is_new = node.hosts.find(&name).is_none();
     // One batch: a host that comes back after a crash has its permission. The batch comes before anything that is declared in the host.
-    let mut changes = vec![Change::Put(Definition::VirtualHost(definition.clone()))];
+    let put = Change::put(before.map(Definition::VirtualHost), Definition::VirtualHost(definition.clone()));
+    let mut changes = vec![put];
     let row = creator.filter(|_| is_new).map(|user| PermissionDefinition::everything(user, &name));
     changes.extend(row.clone().map(|row| Change::Put(Definition::Permission(row))));
     if is_new {
@@ -172,6 +174,15 @@ pub(crate) fn delete(node: &Node, name: &str) -> Result<Commit, OperatorError> {
         let text = format!("Cannot delete virtual host '{name}' because it is protected from deletion");
         return Err(OperatorError::Protected(text));
     }
+    remove(node, name)
+}
+
+/// Deletes a virtual host with everything in it, in one batch. The caller holds `changing`.
+///
+/// # Errors
+///
+/// There is no such host.
+pub(super) fn remove(node: &Node, name: &str) -> Result<Commit, OperatorError> {
     let Some(host) = node.hosts.remove(name) else { return Err(OperatorError::NotFound) };
     // From here on nothing of the host is recorded, so that nothing of it comes back after the deletion.
     let mut changes = node.forget(&host);

@@ -205,15 +205,15 @@ mod tests {
     use crate::definitions::PermissionDefinition;
     use crate::node::AmqpOptions;
     use crate::operator;
-    use crate::operator::users::UserChanges;
+    use crate::operator::users::{By, UserChanges};
 
     /// A user with a permission to write to `name`.
     fn add_user(node: &Node, name: &str) {
-        operator::users::put(node, name, UserChanges::default()).unwrap();
+        operator::users::put(node, name, UserChanges::default(), By::Operator).unwrap();
         let (user, vhost, write) = (name.to_owned(), VIRTUAL_HOST.to_owned(), "^name$".to_owned());
         let permission =
             PermissionDefinition { user, vhost, configure: "^$".into(), write, read: "^$".into() };
-        operator::users::set_permission(node, permission).unwrap();
+        operator::users::set_permission(node, permission, By::Operator).unwrap();
     }
 
     fn log_in(users: &Users, name: &str) -> String {
@@ -234,7 +234,7 @@ mod tests {
         assert!(!gate.allows(&first, Operation::Write, b"other"));
         let late = node.access.log_in_without_password(b"ann", Peer::local()).unwrap();
         let generation = gate.generation();
-        drop(operator::users::delete(&node, "ann").unwrap());
+        drop(operator::users::delete(&node, "ann", By::Operator).unwrap());
         assert_ne!(gate.generation(), generation);
         assert!(!writes(&first));
         assert_eq!(users.logins.lock().add(late), None, "deleted while the password was checked");
@@ -255,7 +255,7 @@ mod tests {
             let name = format!("user {number}");
             add_user(&node, &name);
             assert!(log_in(&users, &name).ends_with(&name));
-            drop(operator::users::delete(&node, &name).unwrap());
+            drop(operator::users::delete(&node, &name, By::Operator).unwrap());
         }
         assert!(users.logins.lock().by_name.len() <= SEARCHED_COUNT_MIN);
     }

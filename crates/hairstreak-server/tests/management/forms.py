@@ -54,8 +54,12 @@ def forms_of_bodies(node):
         node.api.remove("queues", host, "q")
         answer = node.api.request("PUT", target, body)
         equal(answer.status, 201, f"PUT with {body}: {answer}")
-    for body in (b"{", b"[]", b"1", b"\xff"):
-        equal(node.api.request("PUT", target, body).error, (400, "bad_request", "not_json"), f"PUT with {body}:")
+    for body in (b"{", b"[]", b"1", b"\xff", b"[1,,]", b"{,}", b"# a\n{}"):
+        # A node says the line and the column as well.
+        status, error, reason = node.api.request("PUT", target, body).error
+        equal((status, error, reason[:8]), (400, "bad_request", "not_json"), f"PUT with {body}:")
+    for body in (b'{"durable":true,}', b"// a\n{'durable':true /* b */}", b'\xef\xbb\xbf{"durable":true}'):
+        equal(node.api.request("PUT", target, body).status, 204, f"PUT with {body}:")
     equal(node.api.request("PUT", target, b'"{}"').error[:2], (400, "bad_request"))
     equal(node.api.put("queues", host, "q", body={"durable": "perhaps"}).error[:2], (400, "bad_request"))
     equal(node.api.put("users", "nobody", body={}).error, (400, "bad_request", "tags_not_present"))
@@ -272,6 +276,41 @@ def forms_of_messages(node):
     for missing in ("properties", "routing_key", "payload", "payload_encoding"):
         body = {key: value for key, value in message("q").items() if key != missing}
         equal(node.api.post("exchanges", host, "amq.default", "publish", body=body).error[:2], (400, "bad_request"), missing)
+
+
+@check()
+def forms_of_files_that_name_what_is_not_there(node):
+    """Bindings without their ends and names that a node gives itself are passed over; other items are imported or named."""
+    host = node.host()
+    queue = {"name": "work", "vhost": host, "durable": True, "auto_delete": False, "arguments": {}}
+    news = {"name": "news", "vhost": host, "type": "fanout", "durable": True, "auto_delete": False, "internal": False, "arguments": {}}
+
+    def binding(**more):
+        ends = {"source": "news", "vhost": host, "destination": "work", "destination_type": "queue"}
+        return {**ends, "routing_key": "k", "arguments": {}, **more}
+
+    missing = [
+        {"source": "gone"}, {"source": ""}, {"destination": "gone"}, {"destination": ""}, {"vhost": node.new_name("v")},
+        {"destination": "gone", "destination_type": "exchange"}, {"destination": "", "destination_type": "exchange"},
+    ]
+    file = {
+        "queues": [queue, dict(queue, name="amq.gen-x")],
+        "exchanges": [news, dict(news, name=""), dict(news, name="amq.none"), dict(news, name="amq.fanout"), 5, None],
+        "bindings": [binding(**ends) for ends in missing] + [binding(), "x"],
+    }
+    equal(node.api.post("definitions", body=file).status, 204)
+    rows = node.api.read("bindings", host)
+    equal([(row["source"], row["destination"]) for row in rows if row["source"]], [("news", "work")])
+    equal(node.api.get("exchanges", host, "amq.none").status, 404)
+    equal([row["name"] for row in node.api.read("queues", host)], ["work"])
+    for exchange in (dict(news, name="odd", type="none"), dict(news, name="far", vhost=node.new_name("v"))):
+        file = {"exchanges": [exchange, dict(news, name="beside")]}
+        equal(node.api.post("definitions", body=file).error[:2], (400, "bad_request"), exchange)
+        equal(node.api.get("exchanges", host, "beside").status, 200, exchange)
+        node.api.remove("exchanges", host, "beside")
+    text = "\ufeff// ours\n" + '{"queues": [%s,], /* no more */ }' % json.dumps(dict(queue, name="edited"))
+    equal(node.api.request("POST", "/api/definitions", text.encode()).status, 204)
+    equal(node.api.get("queues", host, "edited").status, 200)
 
 
 @check(needs="sorted definitions")

@@ -1,7 +1,6 @@
-//! The fields of a request's body: a JSON object whose values may be strings, as older tools send them.
+//! The fields of a request's body: a JSON object, whose readers are those of `definitions`, or a form.
 
 mod multipart;
 mod object;
 
 pub(crate) use multipart::{boundary, part};
-pub(crate) use object::Object;

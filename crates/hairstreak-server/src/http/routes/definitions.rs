@@ -12,7 +12,8 @@ use crate::http::fields::{boundary, part};
 use crate::http::response::Response;
 use crate::http::state::State;
 use crate::http::version::{PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION};
-use crate::node::Commit;
+use crate::operator::importing::{self, Imported};
+use crate::operator::users::By;
 use crate::operator::{OperatorError, definitions, virtual_hosts};
 
 pub(crate) async fn export(call: &Call<'_>) -> Answer {
@@ -80,10 +81,14 @@ pub(crate) async fn import(call: &mut Call<'_>) -> Answer {
     }
     let state = Arc::clone(call.state);
     let work = move || imported(&state, &body, form.as_deref(), vhost.as_deref());
-    for commit in call.state.workers.run(work).await?? {
+    let mut imported = call.state.workers.run(work).await??;
+    for commit in std::mem::take(&mut imported.commits) {
         kept(commit).await?;
     }
-    nothing()
+    match imported.refusal() {
+        None => nothing(),
+        Some(reason) => Err(ApiError::bad_request(reason)),
+    }
 }
 
 /// Imports a body, or the file of a form with that boundary.
@@ -92,20 +97,20 @@ fn imported(
     body: &[u8],
     form: Option<&str>,
     vhost: Option<&str>,
-) -> Result<Vec<Commit>, ApiError> {
+) -> Result<Imported, ApiError> {
     let no_json = || ApiError::bad_request("failed_to_parse_json");
     let text = match form {
         None => body,
         Some(boundary) => part(body, boundary, "file").ok_or_else(no_json)?,
     };
     if text.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Imported::default());
     }
     let document = Document::parse(text, vhost).map_err(|error| match error {
-        DocumentError::NoObject(_) => no_json(),
+        DocumentError::NoObject(reason) => ApiError::bad_request(format!("failed_to_parse_json: {reason}")),
         error @ DocumentError::Item { .. } => ApiError::bad_request(error.to_string()),
     })?;
-    Ok(definitions::import(&state.node, document)?)
+    Ok(importing::import(&state.node, document, By::Operator)?)
 }
 
 impl Call<'_> {

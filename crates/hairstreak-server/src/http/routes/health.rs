@@ -50,8 +50,13 @@ pub(crate) fn node(call: &Call<'_>) -> Answer {
 pub(crate) fn alarms(call: &Call<'_>) -> Answer {
     let is_on = [("memory", call.node().is_alarmed()), ("disk", call.state.about.is_disk_alarmed())];
     let alarm = |resource: &str| json!({"node": &*call.state.about.node_name, "resource": resource});
-    let alarms: Vec<Value> =
+    let mut alarms: Vec<Value> =
         is_on.into_iter().filter(|(_, is_on)| *is_on).map(|(resource, _)| alarm(resource)).collect();
+    if let Some(error) = call.node().journal.refusal() {
+        let mut alarm = alarm("definitions");
+        alarm["reason"] = error.to_string().into();
+        alarms.push(alarm);
+    }
     if alarms.is_empty() {
         return ok(call);
     }

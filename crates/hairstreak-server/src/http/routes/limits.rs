@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::users::exists;
 use crate::access::UserLimit;
+use crate::definitions::Fields;
 use crate::http::call::{Answer, Call, deleted, kept, nothing};
 use crate::http::error::ApiError;
-use crate::http::fields::Object;
 use crate::http::list::Held;
 use crate::operator::{erlang, users, virtual_hosts};
 
@@ -69,7 +69,7 @@ pub(crate) async fn clear_of_user(call: &Call<'_>) -> Answer {
 }
 
 /// The value of a limit; digits in a string count.
-fn value(body: &Object, name: &str) -> Result<i64, ApiError> {
+fn value(body: &Fields, name: &str) -> Result<i64, ApiError> {
     let given = body.get("value").unwrap_or(&Value::Null);
     let wrong =
         || ApiError::bad_request(format!("{name} should be a number, actually was {}", erlang(given)));

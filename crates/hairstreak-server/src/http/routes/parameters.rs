@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::policies::escaped_for_html;
-use crate::definitions::{GlobalParameterDefinition, ParameterDefinition};
+use crate::definitions::{Fields, GlobalParameterDefinition, ParameterDefinition};
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
@@ -59,7 +59,7 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
     }
 }
 
-fn value(body: &crate::http::fields::Object) -> Value {
+fn value(body: &Fields) -> Value {
     body.get("value").cloned().unwrap_or_default()
 }
 

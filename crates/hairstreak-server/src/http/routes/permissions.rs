@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::users::put_or_missing;
-use crate::definitions::{PermissionDefinition, TopicPermissionDefinition};
+use crate::definitions::{Fields, PermissionDefinition, TopicPermissionDefinition};
 use crate::http::call::{Answer, Call, deleted, nothing};
 use crate::http::error::ApiError;
-use crate::http::fields::Object;
 use crate::http::list::Held;
+use crate::operator::users::By;
 use crate::operator::{Done, OperatorError, users, virtual_hosts};
 
 pub(crate) fn list(call: &Call<'_>) -> Answer {
@@ -48,12 +48,12 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
         write: pattern(&body, "write")?,
         read: pattern(&body, "read")?,
     };
-    put_or_missing(users::set_permission(call.node(), row)).await
+    put_or_missing(users::set_permission(call.node(), row, By::Operator)).await
 }
 
 pub(crate) async fn clear(call: &Call<'_>) -> Answer {
     let row = find(call)?;
-    deleted(users::clear_permission(call.node(), &row.vhost, &row.user)?).await
+    deleted(users::clear_permission(call.node(), &row.vhost, &row.user, By::Operator)?).await
 }
 
 pub(crate) fn list_topics(call: &Call<'_>) -> Answer {
@@ -97,7 +97,8 @@ pub(crate) async fn set_topic(call: &mut Call<'_>) -> Answer {
     };
     // All rows of a user in a virtual host are one object, as in RabbitMQ.
     let is_new = find_topics(call).is_err();
-    let done = users::set_topic_permission(call.node(), row).map(|done| Done { is_new, ..done });
+    let done =
+        users::set_topic_permission(call.node(), row, By::Operator).map(|done| Done { is_new, ..done });
     put_or_missing(done).await
 }
 
@@ -105,14 +106,14 @@ pub(crate) async fn clear_topics(call: &Call<'_>) -> Answer {
     find_topics(call)?;
     let exchange = call.found.name("exchange").map(String::from_utf8_lossy);
     let (vhost, user) = (call.text("vhost")?, call.text("user")?);
-    match users::clear_topic_permissions(call.node(), vhost, user, exchange.as_deref()) {
+    match users::clear_topic_permissions(call.node(), vhost, user, exchange.as_deref(), By::Operator) {
         // The user has other rows.
         Err(OperatorError::NotFound) => nothing(),
         result => deleted(result?).await,
     }
 }
 
-fn pattern(body: &Object, name: &str) -> Result<String, ApiError> {
+fn pattern(body: &Fields, name: &str) -> Result<String, ApiError> {
     Ok(body.text(name)?.unwrap_or_default())
 }
 

@@ -9,10 +9,9 @@ use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
 use serde_json::{Value, json};
 
 use crate::access::Operation;
-use crate::definitions::Arguments;
+use crate::definitions::{Arguments, Fields};
 use crate::http::call::{Answer, Call, deleted, nothing, put};
 use crate::http::error::ApiError;
-use crate::http::fields::Object;
 use crate::http::list::Rows;
 use crate::http::rates::Ranges;
 use crate::http::request::Query;
@@ -177,7 +176,7 @@ pub(super) fn short(kind: &str, bytes: &[u8]) -> Result<Box<[u8]>, ApiError> {
 /// # Errors
 ///
 /// 400: they are no object, or have values that AMQP does not.
-pub(super) fn arguments(body: &Object) -> Result<Arguments, ApiError> {
+pub(super) fn arguments(body: &Fields) -> Result<Arguments, ApiError> {
     let table = body.table("arguments")?;
     if table.values().any(has_null) {
         return Err(ApiError::bad_request("null_not_allowed"));
@@ -195,7 +194,7 @@ fn has_null(value: &Value) -> bool {
 }
 
 /// A body may name a node, which has to be this one.
-pub(super) fn check_node(call: &Call<'_>, body: &Object) -> Result<(), ApiError> {
+pub(super) fn check_node(call: &Call<'_>, body: &Fields) -> Result<(), ApiError> {
     match body.text("node")? {
         Some(name) if *name != *call.state.about.node_name => {
             Err(ApiError::bad_request(format!("Node {name} could not be contacted")))

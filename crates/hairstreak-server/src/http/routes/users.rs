@@ -5,13 +5,12 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::access::PasswordHash;
-use crate::definitions::UserDefinition;
+use crate::definitions::{Fields, UserDefinition};
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
-use crate::http::fields::Object;
 use crate::http::list::Held;
 use crate::node::Node;
-use crate::operator::users::{self, UserChanges};
+use crate::operator::users::{self, By, UserChanges};
 use crate::operator::{Done, OperatorError};
 
 /// The algorithm of a hash that does not say one.
@@ -40,7 +39,6 @@ pub(crate) fn show(call: &Call<'_>) -> Answer {
 pub(crate) async fn create(call: &mut Call<'_>) -> Answer {
     let body = call.body().await?;
     let name = call.text("user")?;
-    refuse_protected(call, name)?;
     let Some(tags) = body.words("tags")? else { return Err(ApiError::bad_request("tags_not_present")) };
     let password_hash = match password(&body)? {
         Password::Text(text) => hash(call, text).await?,
@@ -61,7 +59,7 @@ pub(crate) async fn create(call: &mut Call<'_>) -> Answer {
         limits,
         curve: body.text("curve")?,
     };
-    put(users::put(call.node(), name, changes)?).await
+    put(users::put(call.node(), name, changes, By::Operator)?).await
 }
 
 /// The password of a body.
@@ -72,7 +70,7 @@ enum Password {
     Hash(String, String),
 }
 
-fn password(body: &Object) -> Result<Password, ApiError> {
+fn password(body: &Fields) -> Result<Password, ApiError> {
     match (body.get("password"), body.text("password_hash")?) {
         (Some(_), Some(_)) => Err(ApiError::bad_request("both_password_and_password_hash_are_provided")),
         (Some(Value::String(text)), None) if text.is_empty() => Ok(Password::None),
@@ -102,9 +100,7 @@ async fn hash(call: &Call<'_>, password: String) -> Result<PasswordHash, ApiErro
 }
 
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {
-    let name = call.text("user")?;
-    refuse_protected(call, name)?;
-    deleted(users::delete(call.node(), name)?).await
+    deleted(users::delete(call.node(), call.text("user")?, By::Operator)?).await
 }
 
 /// Deletes several users, or none if one of them does not exist.
@@ -114,18 +110,9 @@ pub(crate) async fn bulk_delete(call: &mut Call<'_>) -> Answer {
         return Err(ApiError::wrong_field("not_list", body.get("users").cloned()));
     };
     let names = body.words("users")?.unwrap_or_default();
-    for name in &names {
-        exists(call.node(), name)?;
-        refuse_protected(call, name)?;
-    }
-    for name in &names {
-        match users::delete(call.node(), name) {
-            Ok(commit) => kept(commit).await?,
-            // Named twice.
-            Err(OperatorError::NotFound) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
+    names.iter().try_for_each(|name| exists(call.node(), name))?;
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    kept(users::delete_all(call.node(), &names, By::Operator)?).await?;
     nothing()
 }
 
@@ -135,15 +122,6 @@ pub(super) fn exists(node: &Node, name: &str) -> Result<(), ApiError> {
         Ok(_) => Ok(()),
         Err(_) => Err(ApiError::wrong_field("no_such_user", name)),
     }
-}
-
-/// A user with the tag `protected` is not changed by HTTP.
-fn refuse_protected(call: &Call<'_>, name: &str) -> Result<(), ApiError> {
-    let is_protected = call.node().access.user(name).is_some_and(|user| user.tags.is_protected());
-    if is_protected {
-        return Err(ApiError::not_authorised("User is protected"));
-    }
-    Ok(())
 }
 
 /// The answer to a PUT of a definition that an operator's function made.

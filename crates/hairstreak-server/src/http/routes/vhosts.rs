@@ -7,10 +7,9 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use crate::definitions::VirtualHostDefinition;
+use crate::definitions::{Fields, VirtualHostDefinition};
 use crate::http::call::{Answer, Call, deleted, nothing, put};
 use crate::http::error::ApiError;
-use crate::http::fields::Object;
 use crate::http::list::{Held, Named};
 use crate::http::rates::{
     HOST_COUNTER_COUNT, MESSAGE_COUNTER_COUNT, MessageCounts, Ranges, Row, host_messages,
@@ -134,7 +133,7 @@ pub(crate) async fn create(call: &mut Call<'_>) -> Answer {
 fn changed(
     before: VirtualHostDefinition,
     name: String,
-    body: &Object,
+    body: &Fields,
 ) -> Result<VirtualHostDefinition, ApiError> {
     let kind = body.text("default_queue_type")?.filter(|kind| kind != "undefined");
     let protected = body.boolean("protected_from_deletion")?;

@@ -77,8 +77,13 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
     assert_eq!(send(&form("file", "{\"queues\":[")), 400);
     assert_eq!(send(&form("other", file)), 400);
     assert_eq!(send("garbage"), 400);
-    for body in ["{", "[]"] {
-        client.bad("POST", "/api/definitions", body, r#""failed_to_parse_json""#);
+    for (body, reason) in [
+        ("{", "EOF while parsing an object at line 1 column 1"),
+        ("[]", "not a JSON object"),
+        ("{\n\"queues\": [,]}", "expected value at line 2 column 12"),
+    ] {
+        let reason = format!("\"failed_to_parse_json: {reason}\"");
+        client.bad("POST", "/api/definitions", body, &reason);
     }
     for body in [
         "",
@@ -100,6 +105,134 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
     }
     let body = r#"{"queues":[]}"#;
     client.refuse("POST", "/api/definitions/nope", body, 404, "not_found", "\"vhost_not_found\"");
+}
+
+/// The items that RabbitMQ 3.10.8 passes over (204).
+#[test]
+fn what_rabbitmq_passes_over_is_passed_over_and_the_rest_is_imported() {
+    let node = TestNode::start();
+    let client = node.client();
+    let binding = |source: &str, destination: &str, kind: &str, vhost: &str| {
+        json!({"source": source, "vhost": vhost, "destination": destination, "destination_type": kind, "routing_key": "k",
+            "arguments": {}})
+    };
+    let exchange = |name: &str| json!({"name": name, "vhost": "/", "type": "fanout", "durable": true, "auto_delete": false, "internal": false});
+    let file = json!({
+        "queues": [{"name": "work", "vhost": "/", "durable": true, "auto_delete": false}, 5, null],
+        "exchanges": [exchange("amq.foo"), exchange(""), exchange("amq.direct"), exchange("news"), []],
+        "users": [
+            {"name": "short", "password_hash": "AAAA", "hashing_algorithm": "rabbit_password_hashing_sha256", "tags": "x"},
+            {"name": "odd", "password_hash": "AAAA", "hashing_algorithm": "rabbit_password_hashing_bcrypt", "tags": ""},
+        ],
+        "bindings": [
+            binding("news", "gone", "queue", "/"),
+            binding("gone", "work", "queue", "/"),
+            binding("news", "gone", "exchange", "/"),
+            binding("news", "", "queue", "/"),
+            binding("news", "", "exchange", "/"),
+            binding("", "work", "queue", "/"),
+            binding("news", "work", "queue", "nope"),
+            binding("news", "work", "queue", "/"),
+        ],
+    });
+    client.check("POST", "/api/definitions", &file.to_string(), 204, "");
+    let bindings = client.get("/api/bindings/%2F");
+    let has_source = |row: &&Value| row["source"] != "";
+    assert_eq!(bindings.as_array().unwrap().iter().filter(has_source).count(), 1);
+    client.absent("GET", "/api/exchanges/%2F/amq.foo");
+    for user in ["short", "odd"] {
+        assert_eq!(client.get(&format!("/api/users/{user}"))["password_hash"], "");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_named_and_the_rest_is_imported() {
+    let node = TestNode::start();
+    let client = node.client();
+    let queue = |name: &str, arguments: Value| json!({"name": name, "vhost": "/", "durable": true, "auto_delete": false, "arguments": arguments});
+    let exchange = |name: &str, kind: &str, vhost: &str| json!({"name": name, "vhost": vhost, "type": kind, "durable": true, "auto_delete": false, "internal": "false"});
+    let permission = |user: &str, vhost: &str, pattern: &str| json!({"user": user, "vhost": vhost, "configure": pattern, "write": "", "read": ".*"});
+    let policy = |name: &str, pattern: &str| json!({"name": name, "vhost": "/", "pattern": pattern, "definition": {"max-length": 5}});
+    let file = json!({
+        "vhosts": [{"name": ""}, {"name": "v"}],
+        "queues": [queue("s", json!({"x-queue-type": "stream"})), queue("", json!({})), queue("q", json!({}))],
+        "exchanges": [exchange("odd", "x-none", "/"), exchange("far", "fanout", "nope"), exchange("x", "fanout", "/")],
+        "permissions": [permission("guest", "v", "(((") , permission("nobody", "/", ""), permission("guest", "nope", ""),
+            permission("guest", "v", "^c")],
+        "policies": [policy("bad", "((("), policy("good", "^a")],
+        "bindings": [{"source": "x", "vhost": "/", "destination": "q", "destination_type": "topic"},
+            {"source": "x", "vhost": "/", "destination": "q", "destination_type": "queue"}],
+    });
+    let answered = client.ask("POST", "/api/definitions", &file.to_string());
+    let reason = answered.json()["reason"].as_str().unwrap().to_owned();
+    assert_eq!(answered.status, 400, "{reason}");
+    assert!(
+        reason.starts_with("10 items were not imported, and the rest was: bindings[0]: destination_type: "),
+        "{reason}"
+    );
+    for part in [
+        "; vhost '': the name of a virtual host has 1 to 255 bytes",
+        "; permission of 'guest in v': ",
+        "; permission of 'nobody in /': there is no user 'nobody'",
+        "; permission of 'guest in nope': there is no vhost 'nope'",
+        "; exchange 'odd': COMMAND_INVALID - unknown exchange type 'x-none'",
+        "; exchange 'far': there is no vhost 'nope'",
+        "; policy 'bad': Validation failed",
+        "; queue 's': ",
+        "; queue '': the name is empty",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    for path in ["vhosts/v", "queues/%2F/q", "exchanges/%2F/x", "policies/%2F/good"] {
+        assert_eq!(client.ask("GET", &format!("/api/{path}"), "").status, 200, "{path}");
+    }
+    assert_eq!(client.get("/api/permissions/v/guest")["configure"], "^c");
+    assert_eq!(client.get("/api/bindings/%2F/e/x/q/q").as_array().unwrap().len(), 1);
+    // One alone is the reason.
+    let file = json!({"queues": [queue("", json!({}))]}).to_string();
+    client.bad("POST", "/api/definitions", &file, "\"queue '': the name is empty\"");
+}
+
+#[test]
+fn a_file_is_read_as_an_editor_leaves_it() {
+    let node = TestNode::start();
+    let client = node.client();
+    let text = "\u{feff}// ours\n{\"queues\": [{\"name\": \"comma\", \"vhost\": \"/\", \"durable\": true,},], /* end */ }";
+    client.check("POST", "/api/definitions", text, 204, "");
+    client.check("PUT", "/api/queues/%2F/body", "{\"durable\": true, /* yes */ }", 201, "");
+    assert_eq!(client.get("/api/queues/%2F/comma")["durable"], true);
+}
+
+#[test]
+fn a_protected_user_is_not_changed_by_any_request() {
+    let node = TestNode::start();
+    let client = node.client();
+    let put = |path: &str, body: &str, status| client.check_status("PUT", path, body, status);
+    put("/api/users/safe", r#"{"password":"p","tags":"protected"}"#, 201);
+    let user = json!({"name": "safe", "password_hash": "", "tags": "administrator"});
+    let row = json!({"user": "safe", "vhost": "/", "configure": ".*", "write": ".*", "read": ".*"});
+    let topic = json!({"user": "safe", "vhost": "/", "exchange": "amq.topic", "write": ".*", "read": ".*"});
+    let before = client.get("/api/users/safe");
+    put("/api/users/safe", r#"{"password":"q","tags":""}"#, 401);
+    client.check_status("DELETE", "/api/users/safe", "", 401);
+    client.check_status("POST", "/api/users/bulk-delete", r#"{"users":["guest","safe"]}"#, 401);
+    put("/api/permissions/%2F/safe", &row.to_string(), 401);
+    put("/api/topic-permissions/%2F/safe", &topic.to_string(), 401);
+    put("/api/user-limits/safe/max-channels", r#"{"value":0}"#, 401);
+    let file = json!({"users": [user], "permissions": [row], "topic_permissions": [topic], "global_parameters": [{"name": "g", "value": 1}]});
+    let answered = client.ask("POST", "/api/definitions", &file.to_string());
+    assert_eq!((answered.status, client.get("/api/global-parameters/g")["value"].clone()), (400, json!(1)));
+    let reason = answered.json()["reason"].to_string();
+    assert_eq!(reason.matches("User is protected").count(), 3, "{reason}");
+    assert_eq!(client.get("/api/users/safe"), before);
+    assert_eq!(client.get("/api/users/guest")["name"], "guest");
+    assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 1);
+    // What the node's own configuration says is no request.
+    let document = crate::definitions::Document::parse(file.to_string().as_bytes(), None).unwrap();
+    let imported =
+        crate::operator::importing::import(&node.node, document, crate::operator::users::By::Node).unwrap();
+    assert_eq!(imported.refusal(), None);
+    assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 2);
 }
 
 /// `{"a":…}`, whose values lie that deep in each other, the object included.

@@ -36,6 +36,7 @@ impl TestNode {
 
     fn open(options: HttpOptions, data: Option<&DataPlace>, change: impl FnOnce(&mut About)) -> TestNode {
         let node = Arc::new(operator::open(&AmqpOptions::default(), data).unwrap());
+        operator::take_back_what_fails(&node);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let amqp: SocketAddr = "127.0.0.1:5672".parse().unwrap();

@@ -26,7 +26,7 @@ fn queues_are_declared_and_deleted_as_in_rabbitmq() {
     put("q3", "", 201);
     put("q3", "null", 204);
     put("q3", "undefined", 204);
-    bad("q3", "{", r#""not_json""#);
+    bad("q3", "{", r#""not_json: EOF while parsing an object at line 1 column 1""#);
     bad(
         "q3",
         r#"{"arguments":{"x-max-length":"x"}}"#,
