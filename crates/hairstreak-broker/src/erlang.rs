@@ -103,7 +103,7 @@ pub(crate) fn show(value: &FieldValue) -> String {
 }
 
 /// Bytes as `~p` prints them: `<<"text">>`, or `<<1,2>>` if they are no text.
-pub(crate) fn print_binary(bytes: &[u8]) -> String {
+pub fn print_binary(bytes: &[u8]) -> String {
     if bytes.is_empty() {
         return "<<>>".to_owned();
     }
@@ -123,7 +123,8 @@ pub(crate) fn print_binary(bytes: &[u8]) -> String {
     text
 }
 
-fn print_numbers(bytes: &[u8]) -> String {
+/// A byte array as `~w` prints it.
+pub fn print_numbers(bytes: &[u8]) -> String {
     let mut text = String::from("<<");
     for (index, byte) in bytes.iter().enumerate() {
         let separator = if index == 0 { "" } else { "," };

@@ -16,6 +16,7 @@ pub mod exchange;
 mod gate;
 mod index;
 pub mod message;
+mod name;
 mod outbox;
 pub mod pattern;
 pub mod policy;
@@ -27,6 +28,8 @@ pub mod stats;
 pub mod vhost;
 pub mod view;
 
+pub use erlang::{print_binary, print_numbers};
 pub use gate::{Gate, OpenGate, Operation};
+pub use name::without_line_breaks;
 pub use outbox::{Outbox, Sent};
 pub use refusal::Refusal;

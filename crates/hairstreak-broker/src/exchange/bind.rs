@@ -4,7 +4,7 @@ use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::Binding;
 use super::destination::Destination;
-use super::exchanges::{Exchanges, given_name};
+use super::exchanges::{Exchanges, check_not_default};
 use crate::queue::QueueId;
 use crate::refusal::Refusal;
 
@@ -22,7 +22,8 @@ impl Exchanges {
         key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        self.bind(&given_name(exchange)?, Destination::Queue(queue), key, arguments)
+        check_not_default(exchange)?;
+        self.bind(exchange, Destination::Queue(queue), key, arguments)
     }
 
     /// Takes a binding of a queue back. A binding or an exchange that does not exist is no error.
@@ -37,7 +38,8 @@ impl Exchanges {
         key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        self.unbind(&given_name(exchange)?, Destination::Queue(queue), key, arguments);
+        check_not_default(exchange)?;
+        self.unbind(exchange, Destination::Queue(queue), key, arguments);
         Ok(())
     }
 
@@ -53,7 +55,8 @@ impl Exchanges {
         key: &[u8],
         arguments: &FieldTable,
     ) -> Result<bool, Refusal> {
-        let source = self.table.find(&given_name(exchange)?);
+        check_not_default(exchange)?;
+        let source = self.table.find(exchange);
         Ok(source.is_some_and(|source| {
             let binding = Binding::new(source, Destination::Queue(queue), key, arguments);
             self.bindings.find(&binding).is_some()
@@ -72,10 +75,11 @@ impl Exchanges {
         key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        let (destination, source) = (given_name(destination)?, given_name(source)?);
-        self.find(&source)?;
-        let (destination, _) = self.find(&destination)?;
-        self.bind(&source, Destination::Exchange(destination), key, arguments)
+        check_not_default(destination)?;
+        check_not_default(source)?;
+        self.find(source)?;
+        let (destination, _) = self.find(destination)?;
+        self.bind(source, Destination::Exchange(destination), key, arguments)
     }
 
     /// Takes a binding between two exchanges back. A binding or an exchange that does not exist is no error.
@@ -90,9 +94,10 @@ impl Exchanges {
         key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        let (destination, source) = (given_name(destination)?, given_name(source)?);
-        if let Some(destination) = self.table.find(&destination) {
-            self.unbind(&source, Destination::Exchange(destination), key, arguments);
+        check_not_default(destination)?;
+        check_not_default(source)?;
+        if let Some(destination) = self.table.find(destination) {
+            self.unbind(source, Destination::Exchange(destination), key, arguments);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use hairstreak_wire::amqp::FieldTable;
 /// An exchange as a client declares it, and as it is compared with later declarations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExchangeDeclaration {
-    /// The name. Line breaks in it do not count.
+    /// The name.
     pub name: Box<[u8]>,
     /// The type, such as `topic`.
     pub kind: Box<[u8]>,

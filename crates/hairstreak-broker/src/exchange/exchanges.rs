@@ -1,7 +1,5 @@
 //! `Exchanges`: the exchanges of a virtual host and where they send messages. Binding is in `bind`.
 
-use std::borrow::Cow;
-
 use super::binding::BindingId;
 use super::bindings::Bindings;
 use super::cache::RouteCache;
@@ -33,7 +31,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 /// All exchanges and bindings of a virtual host.
 ///
 /// The owner of a queue announces the queue by [`add_queue`](Exchanges::add_queue) and
-/// [`remove_queue`](Exchanges::remove_queue). Line breaks in names of exchanges do not count.
+/// [`remove_queue`](Exchanges::remove_queue).
 #[derive(Debug)]
 pub struct Exchanges {
     virtual_host: Box<str>,
@@ -84,14 +82,37 @@ impl Exchanges {
     /// - `ACCESS_REFUSED`: the default exchange, or a new exchange with a reserved name
     /// - `PRECONDITION_FAILED`: the exchange exists and is another one, or an argument has a wrong type or value
     pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
-        let kind =
-            Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
-        let name = given_name(&declaration.name)?;
-        match self.table.find(&name).and_then(|id| self.table.get(id)) {
-            Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(&name)),
-            None if name.starts_with(RESERVED_PREFIX) => Err(refusals::reserved_name(&name)),
-            None => self.create(ExchangeDeclaration { name: (*name).into(), ..declaration.clone() }),
+        let kind = check_declaration(&declaration.name, &declaration.kind)?;
+        let name = &*declaration.name;
+        match self.table.find(name).and_then(|id| self.table.get(id)) {
+            Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(name)),
+            None => {
+                check_new(name)?;
+                self.create(declaration.clone())
+            }
         }
+    }
+
+    /// The part of a declaration that RabbitMQ checks before the user's right to configure the exchange.
+    ///
+    /// # Errors
+    ///
+    /// `COMMAND_INVALID`: the type is unknown. `ACCESS_REFUSED`: the default exchange.
+    pub fn check_declaration(&self, name: &[u8], kind: &[u8]) -> Result<(), Refusal> {
+        check_declaration(name, kind).map(drop)
+    }
+
+    /// The part that RabbitMQ checks before the user's rights to read the exchange and to write to its alternate exchange. Returns whether the exchange
+    /// is new.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED`: a new exchange with a reserved name.
+    pub fn check_whether_new(&self, name: &[u8]) -> Result<bool, Refusal> {
+        if self.table.find(name).is_some() {
+            return Ok(false);
+        }
+        check_new(name).map(|()| true)
     }
 
     pub(super) fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
@@ -113,7 +134,8 @@ impl Exchanges {
     ///
     /// `NOT_FOUND`, and `ACCESS_REFUSED` for the default exchange.
     pub fn check(&self, name: &[u8]) -> Result<(), Refusal> {
-        self.find(&given_name(name)?).map(drop)
+        check_not_default(name)?;
+        self.find(name).map(drop)
     }
 
     /// Deletes an exchange with all its bindings. An exchange that does not exist counts as deleted.
@@ -123,13 +145,10 @@ impl Exchanges {
     /// `ACCESS_REFUSED` for exchanges that each virtual host has, `PRECONDITION_FAILED` by `if_unused` if a binding leads
     /// from the exchange.
     pub fn delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
-        let name = given_name(name)?;
-        if name.starts_with(RESERVED_PREFIX) {
-            return Err(refusals::system_exchange(self.place(&name)));
-        }
-        let Some(id) = self.table.find(&name) else { return Ok(()) };
+        self.check_deletion(name)?;
+        let Some(id) = self.table.find(name) else { return Ok(()) };
         if if_unused && self.bindings.has_source(id) {
-            return Err(refusals::in_use(self.place(&name)));
+            return Err(refusals::in_use(self.place(name)));
         }
         let from: Vec<BindingId> = self.bindings.of_source(id).collect();
         for binding in from {
@@ -138,6 +157,19 @@ impl Exchanges {
         }
         self.remove_bindings(self.bindings.of_destination(Destination::Exchange(id)).collect());
         self.remove_exchange(id);
+        Ok(())
+    }
+
+    /// The part of a deletion that RabbitMQ checks before the user's right to configure the exchange.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED`: the default exchange, or an exchange that each virtual host has.
+    pub fn check_deletion(&self, name: &[u8]) -> Result<(), Refusal> {
+        check_not_default(name)?;
+        if name.starts_with(RESERVED_PREFIX) {
+            return Err(refusals::system_exchange(self.place(name)));
+        }
         Ok(())
     }
 
@@ -284,16 +316,23 @@ fn by_key(message: &Routing<'_>) -> Cacheable {
     if message.extra_keys.is_empty() { Cacheable::Yes } else { Cacheable::No }
 }
 
-/// The name of an exchange as a client gives it, without line breaks.
+/// The type of an exchange that is declared.
+fn check_declaration(name: &[u8], kind: &[u8]) -> Result<Kind, Refusal> {
+    let kind = Kind::from_name(kind).ok_or_else(|| refusals::unknown_type(kind))?;
+    check_not_default(name)?;
+    Ok(kind)
+}
+
+/// Refuses new exchanges with names that only the broker gives.
+fn check_new(name: &[u8]) -> Result<(), Refusal> {
+    if name.starts_with(RESERVED_PREFIX) { Err(refusals::reserved_name(name)) } else { Ok(()) }
+}
+
+/// Refuses the default exchange, which nobody declares, deletes or binds.
 ///
 /// # Errors
 ///
-/// `ACCESS_REFUSED`: it is the default exchange.
-pub(super) fn given_name(name: &[u8]) -> Result<Cow<'_, [u8]>, Refusal> {
-    let is_break = |byte: &u8| matches!(byte, b'\n' | b'\r');
-    let name = match name.iter().any(is_break) {
-        true => Cow::Owned(name.iter().copied().filter(|byte| !is_break(byte)).collect()),
-        false => Cow::Borrowed(name),
-    };
-    if name.is_empty() { Err(refusals::default_exchange()) } else { Ok(name) }
+/// `ACCESS_REFUSED`.
+pub fn check_not_default(exchange: &[u8]) -> Result<(), Refusal> {
+    if exchange.is_empty() { Err(refusals::default_exchange()) } else { Ok(()) }
 }

@@ -57,5 +57,5 @@ mod walk;
 
 pub use declaration::ExchangeDeclaration;
 pub(crate) use destination::ExchangeId;
-pub use exchanges::Exchanges;
+pub use exchanges::{Exchanges, check_not_default};
 pub use routing::{Cacheable, Routing};

@@ -21,15 +21,10 @@ impl Parts {
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
         let mut declaration = declaration.clone();
-        declaration.name = without_line_ends(&declaration.name);
         if let Some(status) = self.reply_status(&declaration.name) {
             return status;
         }
-        if declaration.name.starts_with(RESERVED_PREFIX) {
-            let name = String::from_utf8_lossy(&declaration.name);
-            let text = format!("queue name '{name}' contains reserved prefix 'amq.*'");
-            return Err(Refusal::new(ReplyCode::AccessRefused, text));
-        }
+        check_queue_name(&declaration.name)?;
         // A queue that goes with its connection does not outlive the node.
         declaration.is_durable &= !declaration.is_exclusive;
         self.settings.complete(&mut declaration);
@@ -149,7 +144,7 @@ impl Parts {
 
     /// The answer to a declaration of an address for direct replies, which says whether somebody waits there.
     fn reply_status(&self, name: &[u8]) -> Option<Result<QueueStatus, Refusal>> {
-        if name != REPLY_TO && !is_address(name) {
+        if !is_of_replies(name) {
             return None;
         }
         Some(if name == REPLY_TO || self.replies.contains_key(name) {
@@ -209,7 +204,25 @@ impl Parts {
     }
 }
 
-/// A name as RabbitMQ takes it: without carriage returns and line feeds.
-fn without_line_ends(name: &[u8]) -> Box<[u8]> {
-    name.iter().copied().filter(|byte| !matches!(byte, b'\r' | b'\n')).collect()
+/// Whether a declaration of this name asks about direct replies.
+fn is_of_replies(name: &[u8]) -> bool {
+    name == REPLY_TO || is_address(name)
+}
+
+/// The part of a declaration that RabbitMQ checks before the user's right to configure the queue. Returns whether the user needs the right: nobody
+/// does for `amq.rabbitmq.reply-to` and reply addresses, which are no queues.
+///
+/// # Errors
+///
+/// `ACCESS_REFUSED`: a reserved name.
+pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
+    if is_of_replies(name) {
+        return Ok(false);
+    }
+    if name.starts_with(RESERVED_PREFIX) {
+        let name = String::from_utf8_lossy(name);
+        let text = format!("queue name '{name}' contains reserved prefix 'amq.*'");
+        return Err(Refusal::new(ReplyCode::AccessRefused, text));
+    }
+    Ok(true)
 }

@@ -46,6 +46,7 @@ pub use crate::message::SegmentPool;
 pub use changes_mut::ChangesMut;
 pub use channels::ChannelMode;
 pub use channels_mut::{ChannelsMut, PublishRun};
+pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use route::{NamedRoute, Published, Route};

@@ -30,6 +30,7 @@ mod password;
 mod pattern;
 mod permission;
 mod registry;
+mod resource;
 mod state;
 mod tags;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use password::{
     Argon2idParameters, HashingAlgorithm, PASSWORD_SIZE_MAX, PasswordHash, PasswordHashError,
 };
 pub use permission::{Operation, Permission, TopicPermission};
+pub use resource::{Resource, refuse_topic};
 pub use tags::Tags;
 pub use usage::{ChannelSlot, ConnectionSlot, LimitError};
 pub use user::{Revoked, User, UserChange, UserLimit, UserLimits, UserUpdate};

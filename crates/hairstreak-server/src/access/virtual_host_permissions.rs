@@ -7,9 +7,6 @@ use hairstreak_broker::pattern::Pattern;
 use super::pattern::{PatternTable, Variables, expand};
 use super::permission::{Operation, Permission, TopicPermission};
 
-/// The name by which permissions know the default exchange, whose own name is empty.
-const DEFAULT_EXCHANGE: &[u8] = b"amq.default";
-
 /// A user's permissions in a virtual host, compiled. Never changes: after a change of permissions there is another.
 #[derive(Debug)]
 pub struct VirtualHostPermissions {
@@ -55,15 +52,15 @@ impl VirtualHostPermissions {
         }
     }
 
-    /// Whether the user may do that with an exchange, a queue, or whatever else has a name. The empty name is the default
-    /// exchange, `amq.default`.
+    /// Whether the user may do that with an exchange, a queue, or whatever else has a name. The default exchange has the name that
+    /// [`Resource::name`](super::Resource::name) says.
     pub fn allows(&self, operation: Operation, name: &[u8]) -> bool {
         let pattern = match operation {
             Operation::Configure => &self.configure,
             Operation::Write => &self.write,
             Operation::Read => &self.read,
         };
-        pattern.matches(if name.is_empty() { DEFAULT_EXCHANGE } else { name })
+        pattern.matches(name)
     }
 
     /// Whether the user may use that routing key (write) or binding key (read) with a topic exchange. To be asked for topic

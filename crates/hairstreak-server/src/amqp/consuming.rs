@@ -8,9 +8,8 @@ use hairstreak_wire::amqp::{Method, ReplyCode, basic};
 use super::channel::Channel;
 use super::fault::Fault;
 use super::names;
-use super::rights::Resource;
 use super::turn::Turn;
-use crate::access::Operation;
+use crate::access::{Operation, Resource};
 use crate::node::encoding::{push_get_ok, push_method};
 
 /// Everybody may read direct replies.
@@ -64,7 +63,7 @@ impl Channel {
     fn consume(&mut self, consume: &basic::Consume<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let queue = names::queue(&self.last_queue, consume.queue)?;
         if queue != REPLY_TO {
-            turn.rights.check(Operation::Read, Resource::Queue, queue)?;
+            turn.rights.check(Operation::Read, Resource::Queue(queue))?;
         }
         let declaration = ConsumerDeclaration {
             queue,
@@ -98,7 +97,7 @@ impl Channel {
 
     fn get(&mut self, get: &basic::Get<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let queue = names::queue(&self.last_queue, get.queue)?;
-        turn.rights.check(Operation::Read, Resource::Queue, queue)?;
+        turn.rights.check(Operation::Read, Resource::Queue(queue))?;
         // Waiting deliveries have lower numbers. An acknowledgement of this message and all before it must name no message that the client has not got.
         turn.take_deliveries();
         let state = &mut *turn.state;

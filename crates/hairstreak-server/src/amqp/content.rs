@@ -7,9 +7,8 @@ use hairstreak_broker::vhost::{ChannelId, Route};
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
 
 use super::publish::{Outgoing, PublishFields};
-use super::rights::Resource;
 use super::turn::Turn;
-use crate::access::{Identity, Operation};
+use crate::access::{Identity, Operation, Resource};
 
 /// Clients answer to this name; the virtual host makes an address of it.
 const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
@@ -42,7 +41,7 @@ pub(super) fn examine(
     turn: &mut Turn<'_>,
 ) -> Result<Examined, Refusal> {
     let PublishFields { exchange, routing_key, .. } = outgoing.fields;
-    turn.rights.check(Operation::Write, Resource::Exchange, exchange)?;
+    turn.rights.check(Operation::Write, Resource::Exchange(exchange))?;
     turn.rights.check_topic(Operation::Write, exchange, routing_key, turn.state.host.exchanges_mut())?;
     let flags = outgoing.properties.first_chunk().map_or(0, |flags| u16::from_be_bytes(*flags));
     if let Some(attributes) = known

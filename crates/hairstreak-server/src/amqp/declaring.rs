@@ -1,17 +1,17 @@
 //! Methods of the classes exchange and queue.
 
-use hairstreak_broker::Refusal;
-use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::exchange::{ExchangeDeclaration, check_not_default};
 use hairstreak_broker::queue::{QueueDeclaration, QueueStatus};
+use hairstreak_broker::vhost::check_queue_name;
 use hairstreak_broker::view::BindingInfo;
+use hairstreak_broker::{Refusal, without_line_breaks};
 use hairstreak_wire::amqp::{FieldTable, Method, exchange, queue};
 
 use super::channel::Channel;
 use super::fault::Fault;
 use super::names;
-use super::rights::Resource;
 use super::turn::Turn;
-use crate::access::Operation;
+use crate::access::{Operation, Resource};
 
 impl Channel {
     pub(super) fn handle_exchange_method(
@@ -19,8 +19,6 @@ impl Channel {
         method: &Method<'_>,
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
-        check_exchange_method(method, turn).map_err(|refusal| Fault::in_method(refusal, method.id()))?;
-        let host = &mut turn.state.host;
         let (result, no_wait, reply) = match method {
             Method::ExchangeDeclare(declare) => {
                 let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
@@ -28,15 +26,14 @@ impl Channel {
             }
             Method::ExchangeDelete(delete) => {
                 let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
-                (host.exchanges_mut().delete(delete.exchange, delete.if_unused), delete.no_wait, ok)
+                (delete_exchange(delete, turn), delete.no_wait, ok)
             }
             Method::ExchangeBind(bind) => {
                 (bind_exchange(bind, turn), bind.no_wait, Method::ExchangeBindOk(exchange::BindOk {}))
             }
             Method::ExchangeUnbind(unbind) => {
-                let (to, from, key) = (unbind.destination, unbind.source, unbind.routing_key);
-                let result = host.exchanges_mut().unbind_exchange(to, from, key, &unbind.arguments);
-                (result, unbind.no_wait, Method::ExchangeUnbindOk(exchange::UnbindOk {}))
+                let ok = Method::ExchangeUnbindOk(exchange::UnbindOk {});
+                (unbind_exchange(unbind, turn), unbind.no_wait, ok)
             }
             _ => return Ok(()),
         };
@@ -64,18 +61,19 @@ impl Channel {
     }
 
     fn declare_queue(&mut self, declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        check_queue_declare(declare, turn)?;
-        let host = &mut turn.state.host;
+        let name = without_line_breaks(declare.queue);
         let status = if declare.passive {
-            host.check_queue(turn.connection, declare.queue, turn.now)?
+            turn.state.host.check_queue(turn.connection, &name, turn.now)?
         } else {
             let declaration = QueueDeclaration {
-                name: declare.queue.into(),
+                name: (*name).into(),
                 is_durable: declare.durable,
                 is_exclusive: declare.exclusive,
                 is_auto_delete: declare.auto_delete,
                 arguments: declare.arguments.clone(),
             };
+            check_queue_rights(&declaration, turn)?;
+            let host = &mut turn.state.host;
             turn.journal.check_queue(turn.virtual_host, host, &declaration)?;
             host.declare_queue(turn.connection, &declaration, turn.now)?
         };
@@ -89,11 +87,12 @@ impl Channel {
     }
 
     fn bind_queue(&mut self, bind: &queue::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = names::queue(&self.last_queue, bind.queue)?;
+        let name = without_line_breaks(names::queue(&self.last_queue, bind.queue)?);
+        let source = without_line_breaks(bind.exchange);
         let key = names::routing_key(&self.last_queue, bind.queue, bind.routing_key);
-        check_binding(Resource::Queue, name, bind.exchange, key, turn)?;
-        check_writable((bind.exchange, name, false), key, &bind.arguments, turn)?;
-        turn.state.host.bind_queue(turn.connection, name, bind.exchange, key, &bind.arguments)?;
+        check_binding(Resource::Queue(&name), &source, key, turn)?;
+        check_writable((&source, &name, false), key, &bind.arguments, turn)?;
+        turn.state.host.bind_queue(turn.connection, &name, &source, key, &bind.arguments)?;
         if !bind.no_wait {
             turn.promise(self.number, &Method::QueueBindOk(queue::BindOk {}));
         }
@@ -101,17 +100,18 @@ impl Channel {
     }
 
     fn unbind_queue(&mut self, unbind: &queue::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = names::queue(&self.last_queue, unbind.queue)?;
+        let name = without_line_breaks(names::queue(&self.last_queue, unbind.queue)?);
+        let source = without_line_breaks(unbind.exchange);
         let key = names::routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
-        check_binding(Resource::Queue, name, unbind.exchange, key, turn)?;
-        turn.state.host.unbind_queue(turn.connection, name, unbind.exchange, key, &unbind.arguments)?;
+        check_binding(Resource::Queue(&name), &source, key, turn)?;
+        turn.state.host.unbind_queue(turn.connection, &name, &source, key, &unbind.arguments)?;
         turn.promise(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
         Ok(())
     }
 
     fn purge_queue(&mut self, purge: &queue::Purge<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = names::queue(&self.last_queue, purge.queue)?;
-        turn.rights.check(Operation::Read, Resource::Queue, name)?;
+        turn.rights.check(Operation::Read, Resource::Queue(name))?;
         let message_count = turn.state.host.purge_queue(turn.connection, name)?;
         if !purge.no_wait {
             turn.reply(self.number, &Method::QueuePurgeOk(queue::PurgeOk { message_count }));
@@ -120,15 +120,15 @@ impl Channel {
     }
 
     fn delete_queue(&mut self, delete: &queue::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = names::queue(&self.last_queue, delete.queue)?;
-        turn.rights.check(Operation::Configure, Resource::Queue, name)?;
+        let name = without_line_breaks(names::queue(&self.last_queue, delete.queue)?);
+        turn.rights.check(Operation::Configure, Resource::Queue(&name))?;
         // A consumer of this very connection hears of its end behind the answer.
         turn.take_deliveries();
         let state = &mut *turn.state;
         let (if_unused, if_empty) = (delete.if_unused, delete.if_empty);
         let connection = turn.connection;
         let message_count =
-            state.host.delete_queue(connection, name, if_unused, if_empty, turn.now, &mut state.outlets)?;
+            state.host.delete_queue(connection, &name, if_unused, if_empty, turn.now, &mut state.outlets)?;
         if !delete.no_wait {
             turn.promise(self.number, &Method::QueueDeleteOk(queue::DeleteOk { message_count }));
         }
@@ -137,26 +137,45 @@ impl Channel {
 }
 
 fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let host = &mut turn.state.host;
+    let name = without_line_breaks(declare.exchange);
     if declare.passive {
-        return host.exchanges_mut().check(declare.exchange);
+        return turn.state.host.exchanges_mut().check(&name);
     }
     let declaration = ExchangeDeclaration {
-        name: declare.exchange.into(),
+        name: (*name).into(),
         kind: declare.kind.into(),
         is_durable: declare.durable,
         is_auto_delete: declare.auto_delete,
         is_internal: declare.internal,
         arguments: declare.arguments.clone(),
     };
+    check_exchange_rights(&declaration, turn)?;
+    let host = &mut turn.state.host;
     turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
     host.exchanges_mut().declare(&declaration)
 }
 
+fn delete_exchange(delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let name = without_line_breaks(delete.exchange);
+    let exchanges = turn.state.host.exchanges_mut();
+    exchanges.check_deletion(&name)?;
+    turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
+    exchanges.delete(&name, delete.if_unused)
+}
+
 fn bind_exchange(bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let exchange::Bind { destination, source, routing_key, arguments, .. } = bind;
-    check_writable((source, destination, true), routing_key, arguments, turn)?;
-    turn.state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments)
+    let exchange::Bind { routing_key, arguments, .. } = bind;
+    let (to, from) = (without_line_breaks(bind.destination), without_line_breaks(bind.source));
+    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+    check_writable((&from, &to, true), routing_key, arguments, turn)?;
+    turn.state.host.exchanges_mut().bind_exchange(&to, &from, routing_key, arguments)
+}
+
+fn unbind_exchange(unbind: &exchange::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let exchange::Unbind { routing_key, arguments, .. } = unbind;
+    let (to, from) = (without_line_breaks(unbind.destination), without_line_breaks(unbind.source));
+    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+    turn.state.host.exchanges_mut().unbind_exchange(&to, &from, routing_key, arguments)
 }
 
 /// Whether a binding can be written, if it would have to be. `ends`: the source, the destination, and whether that is an exchange.
@@ -181,56 +200,50 @@ fn check_writable(
     Ok(turn.journal.check_binding(turn.virtual_host, &turn.state.host, &binding)?)
 }
 
-fn check_exchange_method(method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    match method {
-        Method::ExchangeDeclare(declare) if !declare.passive => {
-            turn.rights.check(Operation::Configure, Resource::Exchange, declare.exchange)?;
-            let alternate = declare.arguments.get("alternate-exchange").and_then(|value| value.as_bytes());
-            match alternate.filter(|_| turn.state.host.views().exchange(declare.exchange).is_none()) {
-                Some(alternate) => {
-                    turn.rights.check(Operation::Read, Resource::Exchange, declare.exchange)?;
-                    turn.rights.check(Operation::Write, Resource::Exchange, alternate)
-                }
-                None => Ok(()),
-            }
-        }
-        Method::ExchangeDelete(delete) => {
-            turn.rights.check(Operation::Configure, Resource::Exchange, delete.exchange)
-        }
-        Method::ExchangeBind(bind) => {
-            check_binding(Resource::Exchange, bind.destination, bind.source, bind.routing_key, turn)
-        }
-        Method::ExchangeUnbind(unbind) => {
-            check_binding(Resource::Exchange, unbind.destination, unbind.source, unbind.routing_key, turn)
-        }
-        _ => Ok(()),
+/// The rights that a declaration needs. RabbitMQ checks some of the declaration between the questions.
+fn check_exchange_rights(declaration: &ExchangeDeclaration, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let exchange = Resource::Exchange(&declaration.name);
+    let exchanges = turn.state.host.exchanges_mut();
+    exchanges.check_declaration(&declaration.name, &declaration.kind)?;
+    turn.rights.check(Operation::Configure, exchange)?;
+    let is_new = exchanges.check_whether_new(&declaration.name)?;
+    let alternate = declaration.arguments.get("alternate-exchange").and_then(|value| value.as_bytes());
+    if is_new && let Some(alternate) = alternate {
+        turn.rights.check(Operation::Read, exchange)?;
+        turn.rights.check(Operation::Write, Resource::Exchange(alternate))?;
     }
+    Ok(())
 }
 
-fn check_queue_declare(declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    if declare.passive {
+/// As [`check_exchange_rights`], for a queue.
+fn check_queue_rights(declaration: &QueueDeclaration, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    if !check_queue_name(&declaration.name)? {
         return Ok(());
     }
-    turn.rights.check(Operation::Configure, Resource::Queue, declare.queue)?;
-    let target = declare.arguments.get("x-dead-letter-exchange").and_then(|value| value.as_bytes());
-    match target.filter(|_| turn.state.host.views().queue(declare.queue).is_none()) {
-        Some(target) => {
-            turn.rights.check(Operation::Read, Resource::Queue, declare.queue)?;
-            turn.rights.check(Operation::Write, Resource::Exchange, target)
-        }
-        None => Ok(()),
+    let queue = Resource::declared_queue(&declaration.name);
+    turn.rights.check(Operation::Configure, queue)?;
+    let target = declaration.arguments.get("x-dead-letter-exchange").and_then(|value| value.as_bytes());
+    if let Some(target) = target
+        && turn.state.host.views().queue(&declaration.name).is_none()
+    {
+        turn.rights.check(Operation::Read, queue)?;
+        turn.rights.check(Operation::Write, Resource::Exchange(target))?;
     }
+    Ok(())
 }
 
-/// A binding writes to its destination, and reads from its source.
+/// A binding writes to its destination, and reads from its source. The default exchange is neither.
 fn check_binding(
-    kind: Resource,
-    destination: &[u8],
+    destination: Resource<'_>,
     source: &[u8],
     routing_key: &[u8],
     turn: &mut Turn<'_>,
 ) -> Result<(), Refusal> {
-    turn.rights.check(Operation::Write, kind, destination)?;
-    turn.rights.check(Operation::Read, Resource::Exchange, source)?;
+    turn.rights.check(Operation::Write, destination)?;
+    if let Resource::Exchange(name) = destination {
+        check_not_default(name)?;
+    }
+    check_not_default(source)?;
+    turn.rights.check(Operation::Read, Resource::Exchange(source))?;
     turn.rights.check_topic(Operation::Read, source, routing_key, turn.state.host.exchanges_mut())
 }

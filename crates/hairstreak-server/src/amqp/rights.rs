@@ -11,32 +11,22 @@
 //! | basic.publish | | the exchange | |
 //! | basic.get, basic.consume, queue.purge | | | the queue |
 //!
-//! A passive declaration needs nothing. A topic exchange is asked for the routing key, too: to write it by publishing, to read it by binding.
+//! A passive declaration needs nothing. A topic exchange needs the routing key, too: to write it by publishing, to read it by binding. The right on
+//! another exchange is for declarations of new objects only.
+//!
+//! A question and the act behind it have one name: [`without_line_breaks`](hairstreak_broker::without_line_breaks) comes before both.
 
 use std::sync::Arc;
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::exchange::Exchanges;
-use hairstreak_wire::amqp::ReplyCode;
 
-use crate::access::{CheckCache, Identity, Operation};
-
-/// The name under which patterns know the default exchange.
-const DEFAULT_EXCHANGE: &[u8] = b"amq.default";
-/// Stands for the name that the virtual host gives to a queue without one.
-const GIVEN_NAME: &[u8] = b"amq.gen-0123456789abcdefghijkl";
+use crate::access::{CheckCache, Identity, Operation, Resource, refuse_topic};
 
 /// The rights of a user in a virtual host.
 pub(super) struct Rights {
     virtual_host: Box<str>,
     checks: CheckCache,
-}
-
-/// The kind of object that a name is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Resource {
-    Exchange,
-    Queue,
 }
 
 impl Rights {
@@ -58,21 +48,11 @@ impl Rights {
     /// # Errors
     ///
     /// `ACCESS_REFUSED`: the user may not do this.
-    pub fn check(&mut self, operation: Operation, resource: Resource, name: &[u8]) -> Result<(), Refusal> {
-        let name = match (resource, name) {
-            (Resource::Exchange, b"") => DEFAULT_EXCHANGE,
-            (Resource::Queue, b"") => GIVEN_NAME,
-            (_, name) => name,
-        };
-        if self.checks.allows(operation, name) {
+    pub fn check(&mut self, operation: Operation, resource: Resource<'_>) -> Result<(), Refusal> {
+        if self.checks.allows(operation, resource.name()) {
             return Ok(());
         }
-        let kind = match resource {
-            Resource::Exchange => "exchange",
-            Resource::Queue => "queue",
-        };
-        let name = String::from_utf8_lossy(name);
-        Err(self.refuse(operation, &format!("{kind} '{name}'")))
+        Err(resource.refuse(&self.virtual_host, self.identity().user()))
     }
 
     /// Checks the routing key where the exchange is a topic exchange.
@@ -90,19 +70,6 @@ impl Rights {
         if self.checks.allows_topic(operation, exchange, routing_key) || !exchanges.is_topic(exchange) {
             return Ok(());
         }
-        let (exchange, key) = (String::from_utf8_lossy(exchange), String::from_utf8_lossy(routing_key));
-        Err(self.refuse(operation, &format!("topic '{key}' in exchange '{exchange}'")))
-    }
-
-    fn refuse(&self, operation: Operation, what: &str) -> Refusal {
-        let operation = match operation {
-            Operation::Configure => "configure",
-            Operation::Write => "write",
-            Operation::Read => "read",
-        };
-        let (virtual_host, user) = (&self.virtual_host, self.identity().user());
-        let text =
-            format!("{operation} access to {what} in vhost '{virtual_host}' refused for user '{user}'");
-        Refusal::new(ReplyCode::AccessRefused, text)
+        Err(refuse_topic(exchange, routing_key, &self.virtual_host, self.identity().user()))
     }
 }

@@ -3,29 +3,20 @@
 use std::sync::Arc;
 
 use hairstreak_broker::Refusal;
-use hairstreak_wire::amqp::{FieldTable, ReplyCode};
+use hairstreak_wire::amqp::FieldTable;
 
 use super::error::ApiError;
-use crate::access::{Identity, Operation, VirtualHostPermissions};
+use crate::access::{Identity, Operation, Resource, VirtualHostPermissions, refuse_topic};
 use crate::node::SharedHost;
 
 /// The type of the exchanges that permissions know by routing keys.
 const TOPIC: &[u8] = b"topic";
-/// The name under which patterns know the default exchange.
-const DEFAULT_EXCHANGE: &str = "amq.default";
 
 /// The rights of a user in a virtual host.
 pub(crate) struct Rights<'a> {
     identity: &'a Identity,
     host: &'a SharedHost,
     permissions: Arc<VirtualHostPermissions>,
-}
-
-/// The kind of object that a name is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    Exchange,
-    Queue,
 }
 
 impl<'a> Rights<'a> {
@@ -43,19 +34,11 @@ impl<'a> Rights<'a> {
     /// # Errors
     ///
     /// `ACCESS_REFUSED`: the user may not do this.
-    pub(crate) fn check(&self, operation: Operation, kind: Kind, name: &[u8]) -> Result<(), Refusal> {
-        if self.permissions.allows(operation, name) {
+    pub(crate) fn check(&self, operation: Operation, resource: Resource<'_>) -> Result<(), Refusal> {
+        if self.permissions.allows(operation, resource.name()) {
             return Ok(());
         }
-        let name = String::from_utf8_lossy(name);
-        Err(self.refuse(
-            operation,
-            &match kind {
-                Kind::Exchange if name.is_empty() => format!("exchange '{DEFAULT_EXCHANGE}'"),
-                Kind::Exchange => format!("exchange '{name}'"),
-                Kind::Queue => format!("queue '{name}'"),
-            },
-        ))
+        Err(resource.refuse(self.host.name(), self.identity.user()))
     }
 
     /// Checks a declaration. `argument` names an exchange that messages go on to.
@@ -65,15 +48,14 @@ impl<'a> Rights<'a> {
     /// `ACCESS_REFUSED`: the user may not configure the object, or not read it and write to the other exchange.
     pub(crate) fn check_declaration(
         &self,
-        kind: Kind,
-        name: &[u8],
+        resource: Resource<'_>,
         arguments: &FieldTable,
         argument: &str,
     ) -> Result<(), Refusal> {
-        self.check(Operation::Configure, kind, name)?;
+        self.check(Operation::Configure, resource)?;
         if let Some(exchange) = arguments.get(argument).and_then(|value| value.as_bytes()) {
-            self.check(Operation::Read, kind, name)?;
-            self.check(Operation::Write, Kind::Exchange, exchange)?;
+            self.check(Operation::Read, resource)?;
+            self.check(Operation::Write, Resource::Exchange(exchange))?;
         }
         Ok(())
     }
@@ -85,12 +67,12 @@ impl<'a> Rights<'a> {
     /// `ACCESS_REFUSED`: the user may not write to the destination, or not read from the source.
     pub(crate) fn check_binding(
         &self,
-        (kind, destination): (Kind, &[u8]),
+        destination: Resource<'_>,
         source: &[u8],
         routing_key: &[u8],
     ) -> Result<(), Refusal> {
-        self.check(Operation::Write, kind, destination)?;
-        self.check(Operation::Read, Kind::Exchange, source)?;
+        self.check(Operation::Write, destination)?;
+        self.check(Operation::Read, Resource::Exchange(source))?;
         self.check_topic(Operation::Read, source, routing_key)
     }
 
@@ -112,19 +94,6 @@ impl<'a> Rights<'a> {
         if self.permissions.allows_topic(operation, exchange, key) || !is_topic() {
             return Ok(());
         }
-        let (exchange, key) = (String::from_utf8_lossy(exchange), String::from_utf8_lossy(key));
-        Err(self.refuse(operation, &format!("topic '{key}' in exchange '{exchange}'")))
-    }
-
-    /// RabbitMQ names the permission that is missing since its version 3.12.
-    fn refuse(&self, operation: Operation, what: &str) -> Refusal {
-        let word = match operation {
-            Operation::Configure => "configure",
-            Operation::Write => "write",
-            Operation::Read => "read",
-        };
-        let (virtual_host, user) = (self.host.name(), self.identity.user());
-        let text = format!("{word} access to {what} in vhost '{virtual_host}' refused for user '{user}'");
-        Refusal::new(ReplyCode::AccessRefused, text)
+        Err(refuse_topic(exchange, key, self.host.name(), self.identity.user()))
     }
 }

@@ -113,7 +113,6 @@ class Table:
         self.name = node.user(host=self.host)
         self.wire = node.wire_to(self.host, self.name, "secret")
         self.admin = node.wire_to(self.host)
-        self.names_permission = node.version >= (3, 12)
 
     def grant(self, needs):
         """Permits just this."""
@@ -154,10 +153,9 @@ class Table:
             equal(spec.methods[close.class_id << 16 | close.method_id], blamed, "blamed")
             return close.reply_code, close.reply_text
 
-    def refusal(self, verb, kind, name):
-        """The code and the text with which a channel is closed. RabbitMQ names the permission from 3.12 on."""
-        verb = f"{verb} " if self.names_permission else ""
-        return 403, f"ACCESS_REFUSED - {verb}access to {kind} '{name}' in vhost '{self.host}' refused for user '{self.name}'"
+    def refusal(self, _verb, kind, name):
+        """The code and the text with which a channel is closed. RabbitMQ 3.10 does not name the permission."""
+        return 403, f"ACCESS_REFUSED - access to {kind} '{name}' in vhost '{self.host}' refused for user '{self.name}'"
 
 
 @check()

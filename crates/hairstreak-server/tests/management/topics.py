@@ -18,17 +18,15 @@ class Topics:
         for name, kind in ((X, "topic"), (OTHER, "topic"), (DIRECT, "direct")):
             exchange(admin, name, kind)
         queue(admin, Q, exclusive=False)
-        self.names_permission = node.version >= (3, 12)
 
     def permit(self, exchange_name=X, write=".*", read=".*"):
         body = {"exchange": exchange_name, "write": write, "read": read}
         self.node.api.set("topic-permissions", self.host, self.name, body=body)
 
-    def refusal(self, verb, key, exchange_name=X):
+    def refusal(self, _verb, key, exchange_name=X):
         """The code and the text with which a channel is closed."""
-        verb = f"{verb} " if self.names_permission else ""
         where = f"'{exchange_name}' in vhost '{self.host}'"
-        return 403, f"ACCESS_REFUSED - {verb}access to topic '{key}' in exchange {where} refused for user '{self.name}'"
+        return 403, f"ACCESS_REFUSED - access to topic '{key}' in exchange {where} refused for user '{self.name}'"
 
     def close_of(self, method):
         self.wire.send(method, 2)

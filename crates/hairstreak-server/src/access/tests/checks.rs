@@ -20,11 +20,11 @@ fn each_operation_has_its_pattern() {
         (Operation::Write, b"mine-1", true),
         (Operation::Write, b"yours", false),
         // The default exchange.
-        (Operation::Write, b"", true),
-        (Operation::Configure, b"", false),
+        (Operation::Write, Resource::Exchange(b"").name(), true),
+        (Operation::Configure, Resource::Exchange(b"").name(), false),
         // The empty pattern.
         (Operation::Read, b"mine", false),
-        (Operation::Read, b"", false),
+        (Operation::Read, Resource::Exchange(b"").name(), false),
         // Names are bytes.
         (Operation::Configure, b"\xff\xfe", true),
         (Operation::Write, b"mine\xff", true),

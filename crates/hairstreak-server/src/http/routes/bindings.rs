@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use hairstreak_broker::view::BindingInfo;
+use hairstreak_broker::without_line_breaks;
 use hyper::{StatusCode, header};
 
 use super::queues::{arguments, host_to_change, short};
+use crate::access::Resource;
 use crate::http::call::{Answer, Call, deleted, kept};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
-use crate::http::rights::{Kind, Rights};
+use crate::http::rights::Rights;
 use crate::http::rows::{BindingRow, properties_key, quote_plus};
 use crate::node::SharedHost;
 use crate::operator::bindings::{self, Which};
@@ -67,14 +69,18 @@ pub(crate) async fn bind(call: &mut Call<'_>) -> Answer {
     host_to_change(call)?;
     let body = call.body().await?;
     let ends = Ends::of(call)?;
+    let (to, is_to_exchange) = match ends.destination {
+        Resource::Queue(name) => (name, false),
+        Resource::Exchange(name) => (name, true),
+    };
     let binding = BindingInfo {
-        source: ends.source.into(),
-        destination: ends.destination.into(),
-        is_to_exchange: ends.kind == Kind::Exchange,
+        source: without_line_breaks(ends.source).into(),
+        destination: without_line_breaks(to).into(),
+        is_to_exchange,
         routing_key: short("routing_key", body.text("routing_key")?.unwrap_or_default().as_bytes())?,
         arguments: arguments(&body)?.0,
     };
-    ends.check_rights(call, &binding.routing_key)?;
+    check_rights(call, &ends.host, &binding)?;
     kept(bindings::bind(call.node(), ends.host.name(), &binding)?).await?;
     let key = properties_key(&binding);
     let location = format!("{}/{}", quote_plus(&binding.destination), quote_plus(key.as_bytes()));
@@ -84,7 +90,7 @@ pub(crate) async fn bind(call: &mut Call<'_>) -> Answer {
 pub(crate) async fn unbind(call: &Call<'_>) -> Answer {
     let ends = Ends::of(call)?;
     let row = find(call, &ends)?;
-    ends.check_rights(call, &row.info.routing_key)?;
+    check_rights(call, &ends.host, &row.info)?;
     deleted(bindings::unbind(call.node(), ends.host.name(), &row.info)?).await
 }
 
@@ -92,41 +98,44 @@ pub(crate) async fn unbind(call: &Call<'_>) -> Answer {
 struct Ends<'a> {
     host: Arc<SharedHost>,
     source: &'a [u8],
-    kind: Kind,
-    destination: &'a [u8],
+    destination: Resource<'a>,
 }
 
 impl<'a> Ends<'a> {
     fn of(call: &'a Call<'_>) -> Result<Ends<'a>, ApiError> {
-        let kind = match call.bytes("type") {
-            b"q" => Kind::Queue,
-            b"e" => Kind::Exchange,
+        let name = call.bytes("destination");
+        let destination = match call.bytes("type") {
+            b"q" => Resource::Queue(name),
+            b"e" => Resource::Exchange(exchange_name(name)),
             _ => return Err(ApiError::not_found()),
         };
-        let destination = call.bytes("destination");
-        let destination = if kind == Kind::Exchange { exchange_name(destination) } else { destination };
-        Ok(Ends { host: call.vhost()?, source: exchange_name(call.bytes("source")), kind, destination })
+        Ok(Ends { host: call.vhost()?, source: exchange_name(call.bytes("source")), destination })
     }
+}
 
-    fn check_rights(&self, call: &Call<'_>, routing_key: &[u8]) -> Result<(), ApiError> {
-        let rights = Rights::new(call.identity()?, &self.host)?;
-        let checked = rights.check_binding((self.kind, self.destination), self.source, routing_key);
-        checked.map_err(ApiError::of_declaration)
-    }
+/// Whether the user may make or take back this very binding.
+fn check_rights(call: &Call<'_>, host: &SharedHost, binding: &BindingInfo) -> Result<(), ApiError> {
+    let destination = match binding.is_to_exchange {
+        true => Resource::Exchange(&binding.destination),
+        false => Resource::Queue(&binding.destination),
+    };
+    let rights = Rights::new(call.identity()?, host)?;
+    let checked = rights.check_binding(destination, &binding.source, &binding.routing_key);
+    checked.map_err(ApiError::of_declaration)
 }
 
 /// The bindings between two ends. Ends that do not exist have none.
 fn between(call: &Call<'_>, ends: &Ends<'_>) -> Result<Vec<BindingRow>, ApiError> {
     let vhost: Arc<str> = ends.host.name().into();
-    if ends.source.is_empty() {
-        let is_there =
-            ends.kind == Kind::Queue && queues::find(call.node(), &vhost, ends.destination).is_ok();
-        let row = is_there.then(|| BindingRow::of_default_exchange(&vhost, ends.destination));
-        return Ok(row.into_iter().collect());
-    }
-    let which = match ends.kind {
-        Kind::Queue => Which::ToQueue(ends.destination),
-        Kind::Exchange => Which::ToExchange(ends.destination),
+    let which = match ends.destination {
+        Resource::Queue(name) if ends.source.is_empty() => {
+            let row = queues::find(call.node(), &vhost, name);
+            let row = row.map(|_| BindingRow::of_default_exchange(&vhost, name));
+            return Ok(row.into_iter().collect());
+        }
+        Resource::Exchange(_) if ends.source.is_empty() => return Ok(Vec::new()),
+        Resource::Queue(name) => Which::ToQueue(name),
+        Resource::Exchange(name) => Which::ToExchange(name),
     };
     let mut rows = rows_of(call, &vhost, which)?;
     rows.retain(|row| *row.info.source == *ends.source);

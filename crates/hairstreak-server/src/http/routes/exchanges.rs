@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::view::ExchangeInfo;
+use hairstreak_broker::without_line_breaks;
 use serde_json::json;
 
 use super::queues::{arguments, check_node, host_to_change, short};
-use crate::access::Operation;
+use crate::access::{Operation, Resource};
 use crate::http::call::{Answer, Call, deleted, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
 use crate::http::rates::Range;
 use crate::http::request::exchange_name;
-use crate::http::rights::{Kind, Rights};
+use crate::http::rights::Rights;
 use crate::http::rows::ExchangeRow;
 use crate::operator::exchanges;
 
@@ -59,7 +60,7 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
     check_node(call, &body)?;
     let kind = body.text("type")?.unwrap_or_else(|| DEFAULT_TYPE.into());
     let declaration = ExchangeDeclaration {
-        name: short("exchange", exchange_name(call.bytes("exchange")))?,
+        name: short("exchange", &without_line_breaks(exchange_name(call.bytes("exchange"))))?,
         kind: short("type", kind.as_bytes())?,
         is_durable: body.boolean("durable")?.unwrap_or(false),
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
@@ -67,12 +68,8 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         arguments: arguments(&body)?.0,
     };
     let rights = Rights::new(call.identity()?, &host)?;
-    let checked = rights.check_declaration(
-        Kind::Exchange,
-        &declaration.name,
-        &declaration.arguments,
-        "alternate-exchange",
-    );
+    let exchange = Resource::Exchange(&declaration.name);
+    let checked = rights.check_declaration(exchange, &declaration.arguments, "alternate-exchange");
     checked.map_err(ApiError::of_declaration)?;
     put(exchanges::declare(call.node(), host.name(), &declaration)?).await
 }
@@ -81,7 +78,7 @@ pub(crate) async fn delete(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, exchange_name(call.bytes("exchange")));
     exchanges::find(call.node(), host.name(), name)?;
     let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Configure, Kind::Exchange, name).map_err(ApiError::of_declaration)?;
+    rights.check(Operation::Configure, Resource::Exchange(name)).map_err(ApiError::of_declaration)?;
     let if_unused = call.request.query.is_true("if-unused");
     deleted(exchanges::delete(call.node(), host.name(), name, if_unused)?).await
 }

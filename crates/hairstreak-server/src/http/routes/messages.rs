@@ -8,12 +8,12 @@ use serde_json::{Map, Value, json};
 
 use super::properties::{PropertyTexts, properties_json};
 use super::queues::short;
-use crate::access::Operation;
+use crate::access::{Operation, Resource};
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
-use crate::http::rights::{Kind, Rights};
+use crate::http::rights::Rights;
 use crate::operator::messages::{self, AckMode, TakenMessage};
 use crate::operator::{OperatorError, queues};
 
@@ -43,7 +43,7 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
     let key = short("routing_key", body.text("routing_key")?.unwrap_or_default().as_bytes())?;
     let rights = Rights::new(call.identity()?, &host)?;
     let checked = rights
-        .check(Operation::Write, Kind::Exchange, exchange)
+        .check(Operation::Write, Resource::Exchange(exchange))
         .and_then(|()| rights.check_topic(Operation::Write, exchange, &key))
         .and_then(|()| check_user_id(call, &properties));
     let checked = checked.and_then(|()| check_size(call, payload.len()));
@@ -120,7 +120,7 @@ pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
         error => error.into(),
     })?;
     let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Kind::Queue, queue).map_err(ApiError::of_channel)?;
+    rights.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
     let taken = messages::take(call.node(), host.name(), queue, (count as usize, mode), size_max);
     let taken = taken.map_err(|error| match error {
         OperatorError::Refused(refusal) => ApiError::of_channel(refusal),
@@ -140,7 +140,7 @@ pub(crate) fn peek(call: &Call<'_>) -> Answer {
     let count = number("count", 1)?.min(MESSAGE_COUNT_MAX as usize);
     let (offset, size_max) = (number("offset", 0)?, number("truncate", usize::MAX)?);
     let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Kind::Queue, queue).map_err(ApiError::of_channel)?;
+    rights.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
     let shown = messages::peek(call.node(), host.name(), queue, (offset, count), size_max)?;
     let is_auto = call.request.query.get("encoding").is_none_or(|encoding| encoding != "base64");
     let messages: Vec<Value> = shown.iter().map(|message| json_of(message, is_auto)).collect();

@@ -5,17 +5,18 @@ use std::time::Instant;
 
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::view::QueueInfo;
+use hairstreak_broker::without_line_breaks;
 use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
 use serde_json::{Value, json};
 
-use crate::access::Operation;
+use crate::access::{Operation, Resource};
 use crate::definitions::{Arguments, Fields};
 use crate::http::call::{Answer, Call, deleted, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Rows;
 use crate::http::rates::Ranges;
 use crate::http::request::Query;
-use crate::http::rights::{Kind, Rights};
+use crate::http::rights::Rights;
 use crate::http::rows::{ConnectionIndex, ConsumerRow, Owner, QueueRow, Shown};
 use crate::http::state::State;
 use crate::node::SharedHost;
@@ -136,19 +137,15 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
     let body = call.body().await?;
     check_node(call, &body)?;
     let declaration = QueueDeclaration {
-        name: short("queue", call.bytes("queue"))?,
+        name: short("queue", &without_line_breaks(call.bytes("queue")))?,
         is_durable: body.boolean("durable")?.unwrap_or(false),
         is_exclusive: false,
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
         arguments: arguments(&body)?.0,
     };
     let rights = Rights::new(call.identity()?, &host)?;
-    let checked = rights.check_declaration(
-        Kind::Queue,
-        &declaration.name,
-        &declaration.arguments,
-        "x-dead-letter-exchange",
-    );
+    let queue = Resource::declared_queue(&declaration.name);
+    let checked = rights.check_declaration(queue, &declaration.arguments, "x-dead-letter-exchange");
     checked.map_err(ApiError::of_declaration)?;
     put(queues::declare(call.node(), host.name(), &declaration)?).await
 }
@@ -207,7 +204,7 @@ pub(crate) async fn delete(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
     let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Configure, Kind::Queue, name).map_err(ApiError::of_declaration)?;
+    rights.check(Operation::Configure, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
     let query = &call.request.query;
     let (if_unused, if_empty) = (query.is_true("if-unused"), query.is_true("if-empty"));
     deleted(queues::delete(call.node(), host.name(), name, if_unused, if_empty)?).await
@@ -217,7 +214,7 @@ pub(crate) fn purge(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
     let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Kind::Queue, name).map_err(ApiError::of_declaration)?;
+    rights.check(Operation::Read, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
     queues::purge(call.node(), host.name(), name)?;
     nothing()
 }

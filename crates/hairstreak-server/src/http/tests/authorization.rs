@@ -168,16 +168,52 @@ fn changing_is_for_users_with_the_tags_and_permissions_of_rabbitmq() {
     }
 }
 
+/// Line breaks in a name do not count, so that a right is asked for the name that is left. The answers of RabbitMQ 3.10.8.
+#[test]
+fn line_breaks_in_a_name_get_around_no_permission() {
+    let node = TestNode::start();
+    let administrator = node.client();
+    administrator.change("PUT", "/api/exchanges/%2F/secret", r#"{"type":"topic"}"#);
+    administrator.change("PUT", "/api/queues/%2F/mine", "{}");
+    administrator.change("PUT", "/api/users/lim", r#"{"tags":"management","password":"lim"}"#);
+    let but_secret = r#"{"configure":"^(?!secret)","write":"^(?!secret)","read":"^(?!secret)"}"#;
+    administrator.change("PUT", "/api/permissions/%2F/lim", but_secret);
+    let topics = r#"{"exchange":"amq.topic","write":"^lim","read":"^lim"}"#;
+    administrator.change("PUT", "/api/topic-permissions/%2F/lim", topics);
+    let client = Client::new(node.http.addresses()[0], Some(("lim", "lim")));
+    for (method, target, body) in [
+        ("PUT", "/api/queues/%2F/sec%0Aret", "{}"),
+        ("PUT", "/api/queues/%2F/%0D%0Asecret", "{}"),
+        ("PUT", "/api/exchanges/%2F/sec%0Dret2", "{}"),
+        ("PUT", "/api/exchanges/%2F/am%0Aq.new", "{}"),
+        ("POST", "/api/bindings/%2F/e/sec%0Aret/q/mine", "{}"),
+        ("POST", "/api/bindings/%2F/e/amq.fanout/e/secret%0A", "{}"),
+        ("POST", "/api/bindings/%2F/e/amq.topic%0A/q/mine", r#"{"routing_key":"secret"}"#),
+    ] {
+        client.refuse(method, target, body, 401, "not_authorised", "\"Access refused.\"");
+    }
+    let names = |target: &str| -> Vec<String> {
+        let rows = administrator.get(target);
+        let names = rows.as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned());
+        names.filter(|name| !name.is_empty() && !name.starts_with("amq.")).collect()
+    };
+    client.change("PUT", "/api/queues/%2F/mi%0Ane2", "{}");
+    client.change("POST", "/api/bindings/%2F/e/amq.to%0Apic/q/mine2%0D", r#"{"routing_key":"lim"}"#);
+    assert_eq!(names("/api/queues"), ["mine", "mine2"]);
+    assert_eq!(names("/api/exchanges"), ["secret"]);
+    assert_eq!(administrator.get("/api/bindings/%2F/e/amq.topic/q/mine2").as_array().unwrap().len(), 1);
+}
+
 #[test]
 fn messages_are_for_users_with_permissions() {
     let node = TestNode::start();
     node.client().change("PUT", "/api/queues/%2F/q1", "{}");
     let client = node.client_of("mgmt", "management");
-    let text = r#""ACCESS_REFUSED - read access to queue 'q1' in vhost '/' refused for user 'mgmt'""#;
+    let text = r#""ACCESS_REFUSED - access to queue 'q1' in vhost '/' refused for user 'mgmt'""#;
     let get = r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}"#;
     client.refuse("POST", "/api/queues/%2F/q1/get", get, 401, "not_authorised", text);
     let text =
-        r#""403 ACCESS_REFUSED - write access to exchange 'amq.topic' in vhost '/' refused for user 'mgmt'""#;
+        r#""403 ACCESS_REFUSED - access to exchange 'amq.topic' in vhost '/' refused for user 'mgmt'""#;
     let message = r#"{"routing_key":"a","payload":"5","payload_encoding":"string","properties":{}}"#;
     client.bad("POST", "/api/exchanges/%2F/amq.topic/publish", message, text);
 }
