@@ -46,7 +46,9 @@ pub use frame::{
 };
 pub use method::{Method, access, basic, channel, confirm, connection, exchange, method_id, queue, tx};
 pub use properties::Properties;
-pub use protocol_header::{PROTOCOL_HEADER, ProtocolHeaderError, decode_protocol_header};
+pub use protocol_header::{
+    PROTOCOL_HEADER, PROTOCOL_HEADER_0_9, ProtocolHeaderError, decode_protocol_header,
+};
 pub use reply_code::{ReplyCode, Scope};
 pub use strings::SHORT_STRING_SIZE_MAX;
 pub use tuning::{Tuning, TuningError};

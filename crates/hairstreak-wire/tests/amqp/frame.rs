@@ -59,11 +59,15 @@ fn the_protocol_header_is_refused_from_the_first_byte_that_differs() {
     for size in 0..8 {
         assert_eq!(decode_protocol_header(&PROTOCOL_HEADER[..size]), Ok(None));
         let mut other = PROTOCOL_HEADER;
-        other[size] ^= 1;
+        other[size] ^= 0x80;
         assert_eq!(decode_protocol_header(&other[..size]), Ok(None));
         assert_eq!(decode_protocol_header(&other[..=size]), Err(ProtocolHeaderError));
     }
     assert_eq!(decode_protocol_header(b"AMQP\0\0\x09\x01\x01"), Ok(Some(8)));
+    assert_eq!(decode_protocol_header(b"AMQP\x01\x01\0\x09\x01"), Ok(Some(8)));
+    for mixed in [b"AMQP\0\x01\0\x09", b"AMQP\x01\x01\x09\x01", b"AMQP\x01\x01\x08\0", b"AMQP\0\x01\0\0"] {
+        assert_eq!(decode_protocol_header(mixed), Err(ProtocolHeaderError));
+    }
 }
 
 #[test]
