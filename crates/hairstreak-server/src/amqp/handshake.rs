@@ -171,6 +171,11 @@ impl AmqpConnection {
         self.node.refused_logins.tell(self.client.peer.remote, self.client.info.mechanism, error);
     }
 
+    /// Whether the client shows a certificate. Only a node that asks for certificates sees one.
+    fn shows_certificate(&self) -> bool {
+        self.client.peer.tls.as_ref().is_some_and(|tls| tls.certificate.is_some())
+    }
+
     /// The user that the client's certificate names.
     fn certificate_name(&self) -> Option<&str> {
         let certificate = self.client.peer.tls.as_ref()?.certificate.as_ref()?;
@@ -181,7 +186,7 @@ impl AmqpConnection {
     fn offers(&self, mechanism: Mechanism) -> bool {
         match mechanism {
             Mechanism::Plain | Mechanism::Amqplain => true,
-            Mechanism::External => self.client.peer.tls.is_some(),
+            Mechanism::External => self.shows_certificate(),
             Mechanism::Anonymous => self.node.allows_anonymous(),
         }
     }

@@ -26,7 +26,8 @@ pub enum Mechanism {
     Plain,
     /// AMQPLAIN, with a password.
     Amqplain,
-    /// EXTERNAL, with the client certificate of TLS. RabbitMQ offers it on connections with TLS alone, whether the client shows a certificate or not.
+    /// EXTERNAL, with the client certificate of TLS. RabbitMQ offers it on connections with TLS alone, whether the client shows a certificate or not: a client
+    /// without one that prefers EXTERNAL is refused there.
     External,
     /// ANONYMOUS, without a proof. RabbitMQ has it since 4.0.
     Anonymous,
