@@ -8,7 +8,7 @@ use log::{Level, Record};
 use serde_json::{Map, Value};
 
 use super::timestamp::timestamp;
-use crate::line::one_line;
+use crate::line::{is_shown, one_line, one_line_of_json};
 
 /// Keys that are the log's own.
 const RESERVED: [&str; 3] = ["time", "level", "msg"];
@@ -46,7 +46,7 @@ pub(super) fn write(
                 false => (key, value),
             });
             let object: Map<String, Value> = own.chain(fields).collect();
-            format!("{}\n", Value::Object(object))
+            one_line_of_json(&Value::Object(object).to_string()) + "\n"
         }
     }
 }
@@ -66,10 +66,10 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {
             let is_odd = |character: char| {
-                character.is_whitespace() || character.is_control() || matches!(character, '"' | '=' | '\\')
+                character.is_whitespace() || !is_shown(character) || matches!(character, '"' | '=' | '\\')
             };
             match text.is_empty() || text.contains(is_odd) {
-                // JSON leaves the control characters from U+0080 on as they are.
+                // JSON leaves hidden characters from U+0080 on as they are.
                 true => one_line(&value.to_string()),
                 false => text.clone(),
             }
@@ -142,7 +142,7 @@ mod tests {
         let record = Record::builder().level(Level::Warn).args(arguments).key_values(&fields).build();
         let line = line(&record, UNIX_EPOCH + Duration::from_secs(1_728_027_509), format);
         let line = line.strip_suffix('\n').unwrap().to_owned();
-        assert!(!line.contains(char::is_control), "{line:?}");
+        assert!(line.chars().all(is_shown), "{line:?}");
         line
     }
 
@@ -156,11 +156,15 @@ mod tests {
 
     #[test]
     fn a_stranger_cannot_write_lines_or_fields_of_its_own() {
-        let odd = "x\n2024 [info] y\u{1b}[2J\u{85} user=root \"q\"";
-        let line = check(LogFormat::Text, odd, &[("user", odd.into()), ("empty", "".into())]);
+        let odd = "x\n2024 [info] y\u{1b}[2J\u{85} user=root \"q\"\u{202e}";
+        let line = check(
+            LogFormat::Text,
+            odd,
+            &[("user", odd.into()), ("turned", "a\u{202e}\u{2028}b".into()), ("empty", "".into())],
+        );
         let expected = concat!(
-            "x\\n2024 [info] y\\u{1b}[2J\\u{85} user=root \"q\" ",
-            "user=\"x\\n2024 [info] y\\u001b[2J\\u{85} user=root \\\"q\\\"\" empty=\"\""
+            "x\\n2024 [info] y\\u{1b}[2J\\u{85} user=root \"q\"\\u{202e} ",
+            "user=\"x\\n2024 [info] y\\u001b[2J\\u{85} user=root \\\"q\\\"\\u{202e}\" turned=\"a\\u{202e}\\u{2028}b\" empty=\"\""
         );
         assert!(line.ends_with(expected), "{line}");
     }
@@ -168,7 +172,7 @@ mod tests {
     #[test]
     fn a_line_of_json_is_an_object() {
         let fields = [
-            ("user", "a \"b\"\n".into()),
+            ("user", "a \"b\"\n\u{2028}\u{202e}".into()),
             ("count", (-3).into()),
             ("ratio", 0.5.into()),
             ("msg", "own".into()),
@@ -177,7 +181,7 @@ mod tests {
         let object: Value = serde_json::from_str(&line).unwrap();
         let expected = serde_json::json!({
             "time": "2024-10-04 07:38:29.000000+00:00", "level": "warning", "msg": "a\nb",
-            "user": "a \"b\"\n", "count": -3, "ratio": 0.5, "msg_": "own"
+            "user": "a \"b\"\n\u{2028}\u{202e}", "count": -3, "ratio": 0.5, "msg_": "own"
         });
         assert_eq!(object, expected);
     }
