@@ -55,6 +55,16 @@ impl Assembly {
         }
     }
 
+    /// At most `size_max` of the bytes that have come, from the byte `at` on.
+    pub fn part(&mut self, at: usize, size_max: usize) -> &[u8] {
+        let received = match &mut self.body {
+            PartialBody::Short(body) => &**body,
+            PartialBody::Long(body) => &*body.filled_mut(),
+        };
+        let part = received.get(at..).unwrap_or_default();
+        &part[..part.len().min(size_max)]
+    }
+
     /// The memory of a long body, to be read into.
     pub fn body_to_read(&mut self) -> Option<&mut BodyBuffer> {
         match &mut self.body {

@@ -11,7 +11,7 @@ use super::turn::Turn;
 impl Session {
     /// Answers an error: its channel is closed, or the connection.
     pub(super) fn refuse(&mut self, fault: Fault, number: u16, turn: &mut Turn<'_>) {
-        let Fault { refusal, method: (class_id, method_id) } = fault;
+        let Fault { refusal, method: (class_id, method_id), is_fatal } = fault;
         let reply_text = refusal.code.reply_text(&refusal.text);
         let reply_code = refusal.code.number();
         if refusal.code.scope() == Scope::Channel && number != 0 {
@@ -25,7 +25,7 @@ impl Session {
             self.tell_what_waits(turn);
             let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(0, &Method::ConnectionClose(close));
-            self.outcome = Outcome::Closed;
+            self.outcome = if is_fatal { Outcome::Lost } else { Outcome::Closed };
         }
     }
 

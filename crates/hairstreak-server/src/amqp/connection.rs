@@ -3,7 +3,8 @@
 //! ```text
 //!   Header --protocol header--> StartOk --login--> LogIn --answer--> TuneOk --limits--> Open --virtual host--> Running
 //!   any --an error of the connection--> Closing --close-ok, or a time-out--> Over
-//!   any --the client closes, or the node stops--> Over
+//!   any --the client closes--> Left --the client ends its side, or a time-out--> Over
+//!   any --the node stops, or the bytes make no sense--> Over
 //! ```
 //!
 //! Output that is held leaves before the connection ends: the disk may refuse what the output promises, and the client is told.
@@ -22,10 +23,13 @@ use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
 use crate::access::{ConnectionSlot, Identity};
-use crate::node::{ClientInfo, Listed, Node, Peer, SharedHost};
+use crate::node::{ClientInfo, LingeringPlace, Listed, Node, Peer, SharedHost};
 
 /// How long a client has from the connection to connection.open, and how long for close-ok.
 pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// How long a client that has closed the connection has to end its side, if its heartbeats do not say less.
+pub(super) const LINGER_TIME: Duration = Duration::from_secs(30);
 
 /// One client.
 pub(crate) struct AmqpConnection {
@@ -42,6 +46,10 @@ pub(crate) struct AmqpConnection {
     pub(super) forced: Option<Fault>,
     /// The node stops, and the connection with it as soon as the client is told.
     pub(super) is_stopping: bool,
+    /// Bytes to come of a frame that is passed over, while the phase is `Closing`.
+    pub(super) passed_over: usize,
+    /// The place among those that wait for their client, while the phase is `Left`.
+    pub(super) lingers: Option<LingeringPlace>,
 }
 
 /// How far the conversation is.
@@ -58,6 +66,8 @@ pub(super) enum Phase {
     Running,
     /// This side has sent connection.close: all but the answer is dropped.
     Closing,
+    /// The client has sent connection.close, and was answered. It ends its side first.
+    Left,
     /// All is said: the connection ends as soon as nothing of its output is held.
     Over,
 }
@@ -129,6 +139,8 @@ impl AmqpConnection {
             deadline: Some(now + HANDSHAKE_TIME),
             forced: None,
             is_stopping: false,
+            passed_over: 0,
+            lingers: None,
         }
     }
 }

@@ -2,17 +2,20 @@
 //!
 //! - A message like the last one of its channel goes the short way (`publishing`): nothing of it is decoded.
 //! - A method or a content header is decoded when its frame is here whole. A frame longer than the read buffer gathers in memory of its own.
-//! - A body is taken as it comes: its frame need not be here whole.
+//! - A body that its channel awaits is taken as it comes: its frame need not be here whole.
+//!
+//! A frame is refused once it is here whole, or by its size: where the network cuts the bytes changes nothing.
 
 use hairstreak_base::{BodyBuffer, READ_SIZE};
 use hairstreak_wire::amqp::{
-    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, ReplyCode, decode_frame,
+    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, check_frame_size, decode_frame,
     method_id,
 };
 
 use super::channel::Content;
-use super::fault::Fault;
-use super::reading::Reading;
+use super::fault::{Fault, SHOWN_SIZE};
+use super::publishing::out_of_turn;
+use super::reading::{BodyFrame, Reading};
 use super::session::{Outcome, Session};
 use super::turn::Turn;
 use crate::node::REPLIES_BYTES_MAX;
@@ -37,16 +40,16 @@ impl Session {
                 Err((fault, channel)) => self.refuse(fault, channel, turn),
             }
         }
-        // Bytes behind an end are dropped.
-        bytes.len()
+        // The rest is for the end of the connection.
+        at
     }
 
     /// Handles the next frame, or the next messages that are like the last one.
     fn handle_next(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         match &self.reading {
             Reading::Start => {}
-            Reading::Body { channel, .. } => {
-                let channel = *channel;
+            Reading::Body(frame) => {
+                let channel = frame.channel;
                 let (count, result) = self.take_body(bytes, turn);
                 return (count, result.map_err(|fault| (fault, channel)));
             }
@@ -61,36 +64,50 @@ impl Session {
             Ok(false) => {}
             Err(fault) => return (0, Err((fault, 0))),
         }
-        match decode_frame(bytes, self.tuned.frame_size_max) {
-            Ok(Some(frame)) => self.handle_frame(&frame, bytes, turn),
-            Ok(None) => (self.begins_long(bytes), Ok(())),
-            Err(error) => (0, Err((Fault::of_frame(&error, bytes), 0))),
-        }
+        self.take_frame(bytes, turn)
     }
 
-    /// Goes into a body frame whose header is here.
+    /// Goes into the frame of a body that its channel awaits and whose header is here. A body that nobody awaits is refused as any other frame, once it is
+    /// whole.
     fn begins_body(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
         let Some(&[kind, c0, c1, s0, s1, s2, s3]) = bytes.first_chunk() else { return Ok(false) };
         if kind != FrameKind::Body as u8 {
             return Ok(false);
         }
-        let size = u32::from_be_bytes([s0, s1, s2, s3]) as usize;
-        let size_max = self.tuned.frame_body_max();
-        if size > size_max {
-            return Err(Fault::frame_too_large(kind, size, size_max));
+        let (channel, size) = (u16::from_be_bytes([c0, c1]), u32::from_be_bytes([s0, s1, s2, s3]));
+        check_frame_size(size, self.tuned.frame_size_max).map_err(|error| Fault::of_frame(&error, bytes))?;
+        let Some(Content::Body(assembly)) = self.channels.get(&channel).map(|channel| &channel.content)
+        else {
+            return Ok(false);
+        };
+        if u64::from(size) > assembly.missing() {
+            return Ok(false);
         }
-        self.reading = Reading::Body { channel: u16::from_be_bytes([c0, c1]), missing: size };
+        let begins_at = assembly.size - assembly.missing();
+        self.reading = Reading::Body(BodyFrame { channel, begins_at, missing: size as usize });
         Ok(true)
     }
 
     /// Takes what is here of a body frame's payload, and its end.
     fn take_body(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> (usize, Result<(), Fault>) {
-        let Reading::Body { channel, missing } = &mut self.reading else { return (0, Ok(())) };
+        let Reading::Body(BodyFrame { channel, begins_at, missing }) = &mut self.reading else {
+            return (0, Ok(()));
+        };
         let count = bytes.len().min(*missing);
         let (channel, is_whole) = (*channel, count == *missing);
-        if is_whole && bytes.get(count).is_some_and(|end| *end != FRAME_END) {
-            let text = format!("frame end of a body on channel {channel} is missing");
-            return (0, Err(Fault::new(ReplyCode::FrameError, text, (0, 0))));
+        if is_whole
+            && let Some(end) = bytes.get(count)
+            && *end != FRAME_END
+        {
+            let begins_at = *begins_at as usize;
+            let Some(Content::Body(assembly)) =
+                self.channels.get_mut(&channel).map(|channel| &mut channel.content)
+            else {
+                return (0, Err(out_of_turn(&Content::None)));
+            };
+            let mut payload = assembly.part(begins_at, SHOWN_SIZE + 1).to_vec();
+            payload.extend_from_slice(&bytes[..count.min(SHOWN_SIZE + 1 - payload.len())]);
+            return (0, Err(Fault::bad_end(FrameKind::Body as u8, &payload, *end)));
         }
         *missing -= count;
         let has_ended = is_whole && bytes.len() > count;
@@ -103,7 +120,7 @@ impl Session {
 
     /// The memory of the body that comes next, if it is a long one, and how much of it comes in this frame.
     pub(super) fn long_body(&mut self) -> Option<(&mut BodyBuffer, usize)> {
-        let Reading::Body { channel, missing } = self.reading else { return None };
+        let Reading::Body(BodyFrame { channel, missing, .. }) = self.reading else { return None };
         let Content::Body(assembly) = &mut self.channels.get_mut(&channel)?.content else { return None };
         let size_max = (missing as u64).min(assembly.missing()) as usize;
         assembly.body_to_read().filter(|_| size_max > 0).map(|body| (body, size_max))
@@ -111,7 +128,7 @@ impl Session {
 
     /// `size` bytes were read into [`Session::long_body`].
     pub(super) fn has_read_body(&mut self, size: usize) {
-        let Reading::Body { channel, missing } = &mut self.reading else { return };
+        let Reading::Body(BodyFrame { channel, missing, .. }) = &mut self.reading else { return };
         *missing -= size;
         if let Some(channel) = self.channels.get_mut(channel)
             && let Content::Body(assembly) = &mut channel.content
@@ -133,8 +150,7 @@ impl Session {
     /// Gathers more of a long frame.
     fn take_long(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let Reading::Long(gathered) = &mut self.reading else { return (0, Ok(())) };
-        let Some(&[_, _, _, s0, s1, s2, s3]) = gathered.first_chunk() else { return (0, Ok(())) };
-        let size = u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD;
+        let size = whole_size(gathered);
         let count = bytes.len().min(size - gathered.len());
         gathered.extend_from_slice(&bytes[..count]);
         if gathered.len() < size {
@@ -142,26 +158,40 @@ impl Session {
         }
         let gathered = std::mem::take(gathered);
         self.reading = Reading::Start;
-        match decode_frame(&gathered, self.tuned.frame_size_max) {
-            Ok(Some(frame)) => (count, self.handle_frame(&frame, &gathered, turn).1),
-            Ok(None) => (count, Ok(())),
-            Err(error) => (0, Err((Fault::of_frame(&error, &gathered), 0))),
+        (count, self.take_frame(&gathered, turn).1)
+    }
+
+    /// Bytes of the frame that has begun and is not here whole, without those that were used.
+    pub(super) fn rest_of_frame(&self) -> usize {
+        match &self.reading {
+            Reading::Start => 0,
+            Reading::Body(frame) => frame.missing + 1,
+            Reading::Long(gathered) => whole_size(gathered).saturating_sub(gathered.len()),
         }
+    }
+
+    /// Decodes the frame at the start of `bytes`, if it is here whole, and handles it.
+    fn take_frame(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
+        let error = match decode_frame(bytes, self.tuned.frame_size_max) {
+            Ok(Some(frame)) => return self.handle_frame(&frame, bytes, turn),
+            Ok(None) => return (self.begins_long(bytes), Ok(())),
+            Err(error) => error,
+        };
+        let fault = Fault::of_frame(&error, bytes);
+        let used = if fault.is_fatal { 0 } else { whole_size(bytes) };
+        (used, Err((fault, 0)))
     }
 
     /// Handles a frame that is here whole, at the start of `bytes`.
     fn handle_frame(&mut self, frame: &Frame<'_>, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let (channel, size) = (frame.channel, frame.size());
+        if let Some(fault) = Fault::of_kind(frame) {
+            return (size, Err((fault, 0)));
+        }
         let result = match frame.kind {
-            FrameKind::Heartbeat if channel == 0 && frame.payload.is_empty() => Ok(()),
-            FrameKind::Heartbeat => {
-                let code = if channel == 0 { ReplyCode::FrameError } else { ReplyCode::UnexpectedFrame };
-                let text = format!("type 8, all octets = <<{}>>", octets(frame.payload));
-                Err(Fault::new(code, text, (0, 0)))
-            }
+            FrameKind::Heartbeat => Ok(()),
             FrameKind::Header => self.take_header(channel, frame.payload, turn),
-            // Bodies went another way.
-            FrameKind::Body => Ok(()),
+            FrameKind::Body => self.refuse_body(channel),
             FrameKind::Method if self.has_to_wait(frame.payload, turn) => return (0, Ok(())),
             FrameKind::Method => match self.publish_whole(frame, bytes, turn) {
                 Some((size, result)) => return (size, result.map_err(|fault| (fault, channel))),
@@ -176,13 +206,14 @@ impl Session {
         if self.is_channel_closing(channel) {
             return self.take_while_closing(channel, id, turn);
         }
-        let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id))?;
+        let fields = payload.get(4..).unwrap_or_default();
+        let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id, fields))?;
         self.handle_method(channel, method, turn)
     }
 }
 
-/// Bytes as RabbitMQ writes them in its texts.
-fn octets(bytes: &[u8]) -> String {
-    let shown: Vec<String> = bytes.iter().take(16).map(u8::to_string).collect();
-    shown.join(",")
+/// The size of the whole frame whose header is at the start of `bytes`.
+pub(super) fn whole_size(bytes: &[u8]) -> usize {
+    let Some(&[_, _, _, s0, s1, s2, s3]) = bytes.first_chunk() else { return 0 };
+    u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD
 }

@@ -6,12 +6,13 @@ use std::time::Duration;
 use hairstreak_transport::event_loop::Context;
 use hairstreak_wire::amqp::sasl::{Credentials, Login, Mechanism};
 use hairstreak_wire::amqp::{
-    FRAME_END, FRAME_HEADER_SIZE, FieldTable, FrameKind, Method, PROTOCOL_HEADER, ReplyCode, connection,
+    FRAME_SIZE_ALLOWANCE, FieldTable, FrameError, FrameKind, Method, PROTOCOL_HEADER, ReplyCode, connection,
     decode_frame, decode_protocol_header, method_id,
 };
 
 use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
 use super::fault::Fault;
+use super::frames::whole_size;
 use super::mail::Mail;
 use super::product;
 use super::rights::Rights;
@@ -19,6 +20,9 @@ use super::session::Session;
 use super::tuned::Tuned;
 use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
 use crate::node::encoding::push_method;
+
+/// The most bytes of a frame with connection.close or its answer. The text has 255.
+const CLOSE_SIZE_MAX: usize = 512;
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 
@@ -34,27 +38,46 @@ impl AmqpConnection {
             Phase::LogIn => return Ok(()),
             _ => {}
         }
-        let wrong = |error: &dyn ToString| AmqpError::Handshake(error.to_string());
         // Heartbeats may come before any method. A loop passes over them: a stranger may send any number.
         loop {
             let input = context.connection.input.unread();
-            let frame = decode_frame(input, self.tuned.frame_size_max).map_err(|error| wrong(&error))?;
-            let Some(frame) = frame else { return Ok(()) };
+            let frame = match decode_frame(input, self.tuned.frame_size_max) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    let (fault, size) = (Fault::of_frame(&error, input), whole_size(input).min(input.len()));
+                    context.connection.input.consume(size);
+                    return self.refuse_frame(fault, context);
+                }
+            };
             let (kind, size) = (frame.kind, frame.size());
+            let fault = Fault::of_kind(&frame);
+            let fault = fault.or_else(|| (frame.channel != 0).then(|| Fault::unexpected(&frame)));
             // The payload is copied, because the answer goes into the same connection. Each client does this three times.
             let payload = frame.payload.to_vec();
-            match kind {
-                FrameKind::Heartbeat => context.connection.input.consume(size),
-                FrameKind::Method => {
-                    let method = Method::decode(&payload).map_err(|error| wrong(&error))?;
-                    if self.take_step(&method, context)? {
-                        context.connection.input.consume(size);
-                    }
-                    return Ok(());
-                }
-                _ => return Err(AmqpError::Handshake("content".into())),
+            if let Some(fault) = fault {
+                context.connection.input.consume(size);
+                return self.refuse_frame(fault, context);
             }
+            if kind == FrameKind::Method {
+                let method = Method::decode(&payload);
+                let method = method.map_err(|error| AmqpError::Handshake(error.to_string()))?;
+                if self.take_step(&method, context)? {
+                    context.connection.input.consume(size);
+                }
+                return Ok(());
+            }
+            context.connection.input.consume(size);
         }
+    }
+
+    /// Refuses a frame. As in RabbitMQ a client without a login is told nothing.
+    fn refuse_frame(&mut self, fault: Fault, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        if self.phase != Phase::Open {
+            return Err(AmqpError::Handshake(fault.refusal.text));
+        }
+        self.close_with(&fault, context);
+        Ok(())
     }
 
     fn take_protocol_header(&mut self, context: &mut AmqpContext<'_>) {
@@ -89,7 +112,11 @@ impl AmqpConnection {
             (_, Method::ConnectionClose(_)) => {
                 let ok = Method::ConnectionCloseOk(connection::CloseOk {});
                 push_method(&mut context.connection.output, 0, &ok);
-                self.phase = Phase::Over;
+                self.phase = Phase::Left;
+            }
+            (Phase::Open, other) => {
+                let text = "unexpected method in connection state opening";
+                self.close_with(&Fault::new(ReplyCode::ChannelError, text, other.id()), context);
             }
             (_, other) => return Err(AmqpError::Handshake(format!("unexpected {}", other.name()))),
         }
@@ -128,17 +155,14 @@ impl AmqpConnection {
             }
             Login::Anonymous { .. } => self.node.access.log_in_anonymously(peer),
         };
-        self.end_login(result, context)
+        self.end_login(result, context);
+        Ok(())
     }
 
     /// The login was looked at.
-    pub(super) fn end_login(
-        &mut self,
-        result: LoginResult,
-        context: &mut AmqpContext<'_>,
-    ) -> Result<(), AmqpError> {
+    pub(super) fn end_login(&mut self, result: LoginResult, context: &mut AmqpContext<'_>) {
         if self.phase != Phase::LogIn {
-            return Ok(());
+            return;
         }
         match result {
             Ok(identity) => {
@@ -153,7 +177,7 @@ impl AmqpConnection {
             }
             Err(error) if !self.client.capabilities.authentication_failure_close => {
                 self.tell_refused(&error);
-                return Err(AmqpError::Handshake(error.to_string()));
+                self.phase = Phase::Over;
             }
             Err(error) => {
                 self.tell_refused(&error);
@@ -164,7 +188,6 @@ impl AmqpConnection {
                 self.close_with(&Fault::new(ReplyCode::AccessRefused, text, (0, 0)), context);
             }
         }
-        Ok(())
     }
 
     fn tell_refused(&self, error: &LoginError) {
@@ -288,34 +311,45 @@ impl AmqpConnection {
     /// Says why the connection is over, outside of any virtual host. Returns true: the step is done.
     fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) -> bool {
         push_close(fault, context);
-        self.phase = Phase::Closing;
+        self.phase = if fault.is_fatal { Phase::Over } else { Phase::Closing };
         true
     }
 
-    /// After connection.close: only its answer counts.
+    /// After connection.close: only its answer counts. Frames that are larger than a close are passed over as they come.
     pub(super) fn await_end(&mut self, context: &mut AmqpContext<'_>) {
-        let mut at = 0;
         let input = context.connection.input.unread();
-        let mut answer = None;
-        while let Ok(Some(frame)) = decode_frame(&input[at..], self.tuned.frame_size_max) {
-            at += frame.size();
-            if frame.kind == FrameKind::Method && frame.channel == 0 {
-                let id = method_id(frame.payload);
-                if id == Some(connection::Close::ID) {
-                    answer = Some(Method::ConnectionCloseOk(connection::CloseOk {}));
+        let (mut at, mut is_answered) = (0, false);
+        while self.phase == Phase::Closing {
+            let passed = self.passed_over.min(input.len() - at);
+            (at, self.passed_over) = (at + passed, self.passed_over - passed);
+            let rest = &input[at..];
+            let size = whole_size(rest);
+            if (CLOSE_SIZE_MAX + 1..=self.tuned.frame_size_max + FRAME_SIZE_ALLOWANCE).contains(&size) {
+                self.passed_over = size;
+                continue;
+            }
+            match decode_frame(rest, self.tuned.frame_size_max) {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    at += size;
+                    let is_of_connection = frame.kind == FrameKind::Method && frame.channel == 0;
+                    match method_id(frame.payload).filter(|_| is_of_connection) {
+                        Some(connection::CloseOk::ID) => self.phase = Phase::Over,
+                        Some(connection::Close::ID) => (self.phase, is_answered) = (Phase::Left, true),
+                        _ => {}
+                    }
                 }
-                if id == Some(connection::CloseOk::ID) || answer.is_some() {
-                    self.phase = Phase::Over;
-                    break;
-                }
+                Err(FrameError::UnknownKind { .. }) => at += size,
+                Err(_) => self.phase = Phase::Over,
             }
         }
-        // A frame that cannot be told from others would keep the buffer full.
-        let is_lost = at == 0 && input.len() > FRAME_HEADER_SIZE && input.last() == Some(&FRAME_END);
-        let used = if context.connection.input.is_full() || is_lost { input.len() } else { at };
-        context.connection.input.consume(used);
-        if let Some(answer) = answer {
-            push_method(&mut context.connection.output, 0, &answer);
+        context.connection.input.consume(at);
+        if is_answered {
+            push_method(
+                &mut context.connection.output,
+                0,
+                &Method::ConnectionCloseOk(connection::CloseOk {}),
+            );
         }
     }
 }

@@ -17,7 +17,7 @@ use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
 #[cfg(test)]
-use crate::node::SharedHost;
+use crate::node::{Lingering, SharedHost};
 use crate::node::{JournalError, Node, Peer, Post};
 use crate::operator::{self, DataPlace};
 
@@ -79,6 +79,18 @@ impl AmqpHarness {
     /// Whether the client has come through the handshake, and the session goes on.
     pub fn is_running(&self, client: Address) -> bool {
         self.connections.protocol(client).is_some_and(|connection| connection.phase == Phase::Running)
+    }
+
+    /// How many connections the node lists.
+    #[cfg(test)]
+    pub(crate) fn connection_count(&self) -> usize {
+        self.node.connections.addresses(|_| true).len()
+    }
+
+    /// The places of connections that wait for their client.
+    #[cfg(test)]
+    pub(crate) fn lingering(&self) -> &Lingering {
+        &self.node.lingering
     }
 
     /// Whether the node reads what the client sends.

@@ -42,7 +42,6 @@ impl Session {
                 Ok(())
             }
             Method::ChannelFlow(_) => Err(Fault::new(ReplyCode::NotImplemented, "active=false", id)),
-            Method::ChannelFlowOk(_) => Ok(()),
             Method::AccessRequest(_) => {
                 turn.reply(number, &Method::AccessRequestOk(access::RequestOk { ticket: 1 }));
                 Ok(())
@@ -92,7 +91,6 @@ impl Session {
                 turn.reply(0, &Method::ConnectionUpdateSecretOk(connection::UpdateSecretOk {}));
                 Ok(())
             }
-            Method::ConnectionCloseOk(_) => Ok(()),
             other => {
                 let text = "unexpected method in connection state running";
                 Err(Fault::new(ReplyCode::ChannelError, text, other.id()))

@@ -8,7 +8,7 @@ use hairstreak_transport::event_loop::{Context, End, Protocol};
 use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
 use parking_lot::MutexGuard;
 
-use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, Member, Phase};
+use super::connection::{AmqpConnection, AmqpError, HANDSHAKE_TIME, LINGER_TIME, Member, Phase};
 use super::fault::Fault;
 use super::handshake::push_close;
 use super::liveness::{Sign, Verdict};
@@ -54,14 +54,15 @@ impl Protocol for AmqpConnection {
                 self.follow_alarm(context)
             }
             Mail::LoggedIn(result) => {
-                self.end_login(result, context)?;
+                self.end_login(result, context);
                 self.handle_input(context)
             }
             Mail::Uncommitted(error) => {
                 let (lost, reason) = (context.connection.output.discard_held(), error.to_string());
                 self.force_close(ReplyCode::InternalError, &reason, context);
-                if lost > 0 && matches!(self.phase, Phase::Closing | Phase::Over) {
-                    // The end of the connection was among what is lost.
+                if lost > 0 && matches!(self.phase, Phase::Closing | Phase::Left | Phase::Over) {
+                    // The end of the connection was among what is lost. A client that has closed says nothing more.
+                    self.phase = if self.phase == Phase::Left { Phase::Over } else { self.phase };
                     push_close(&Fault::new(ReplyCode::InternalError, reason, (0, 0)), context);
                 }
                 self.end_if_over(context)
@@ -100,7 +101,11 @@ impl Protocol for AmqpConnection {
 
     fn handle_timeout(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         if self.deadline.is_some_and(|deadline| deadline <= context.now) {
-            return Err(AmqpError::Late);
+            if self.phase != Phase::Left {
+                return Err(AmqpError::Late);
+            }
+            self.phase = Phase::Over;
+            return self.end_if_over(context);
         }
         let Some(interval) = self.tuned.heartbeat else { return Ok(()) };
         let connection = &mut *context.connection;
@@ -109,13 +114,15 @@ impl Protocol for AmqpConnection {
         let has_taken_all = connection.output.ready_bytes() == 0;
         let sign = match &self.member {
             Some(member) if member.is_unread && !has_taken_all => Sign::Taken,
-            _ if connection.is_paused() || self.phase == Phase::Over => Sign::None,
+            _ if connection.is_paused() || matches!(self.phase, Phase::Left | Phase::Over) => Sign::None,
             _ => Sign::Sent,
         };
         match self.liveness.look(interval, context.now, figures, sign) {
             Verdict::Gone => return Err(AmqpError::Silent),
-            // Output that waits says more than a heartbeat.
-            Verdict::SendHeartbeat if has_taken_all => {
+            // Output that waits says more than a heartbeat, and nothing comes behind connection.close-ok.
+            Verdict::SendHeartbeat
+                if has_taken_all && (self.phase != Phase::Left || connection.output.is_held()) =>
+            {
                 connection.output.push_before_held(&HEARTBEAT_FRAME);
                 self.liveness.note_heartbeat(HEARTBEAT_FRAME.len());
             }
@@ -153,27 +160,29 @@ impl Protocol for AmqpConnection {
 impl AmqpConnection {
     fn handle_input(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         loop {
-            match self.phase {
+            // What follows is looked at in the next phase.
+            let before = self.phase;
+            match before {
                 Phase::Running => {
                     self.in_turn(context, true);
                     self.follow_alarm(context)?;
                     self.follow_output(context);
                 }
                 Phase::Closing => self.await_end(context),
-                Phase::Over => {
+                Phase::Left | Phase::Over => {
                     let input = &mut context.connection.input;
                     input.consume(input.unread().len());
                 }
                 _ => {
-                    // The phase changes with each method of the handshake, and what follows is looked at in the next phase.
-                    let before = self.phase;
-                    self.handshake(context)?;
-                    if self.phase != before {
-                        continue;
+                    if let Err(AmqpError::Handshake(_)) = self.handshake(context) {
+                        self.phase = Phase::Over;
                     }
                 }
             }
-            return self.end_if_over(context);
+            self.end_if_over(context)?;
+            if self.phase == before {
+                return Ok(());
+            }
         }
     }
 
@@ -187,12 +196,16 @@ impl AmqpConnection {
 
     /// Follows the phase once the input is used, and again when output has left.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        match self.member.as_ref().map(|member| member.session.outcome) {
-            Some(Outcome::Closed) => self.phase = Phase::Closing,
-            Some(Outcome::Left) => self.phase = Phase::Over,
-            Some(Outcome::Running) | None => {}
+        if let Some(member) = &self.member {
+            self.passed_over = member.session.rest_of_frame();
+            self.phase = match member.session.outcome {
+                Outcome::Running => self.phase,
+                Outcome::Closed => Phase::Closing,
+                Outcome::Left => Phase::Left,
+                Outcome::Lost => Phase::Over,
+            };
         }
-        if !matches!(self.phase, Phase::Closing | Phase::Over) {
+        if !matches!(self.phase, Phase::Closing | Phase::Left | Phase::Over) {
             return Ok(());
         }
         // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
@@ -203,10 +216,25 @@ impl AmqpConnection {
         }
         match self.phase {
             Phase::Over => context.close(),
+            Phase::Left => self.linger(context),
             // The client has a while to answer.
             _ => self.deadline = self.deadline.or(Some(context.now + HANDSHAKE_TIME)),
         }
         Ok(())
+    }
+
+    /// Waits until the client ends its side, if there is a place to do so.
+    fn linger(&mut self, context: &mut AmqpContext<'_>) {
+        if self.lingers.is_some() {
+            return;
+        }
+        self.lingers = self.node.lingering.take();
+        if self.lingers.is_none() {
+            self.phase = Phase::Over;
+            return context.close();
+        }
+        let time = self.tuned.heartbeat.map_or(LINGER_TIME, |interval| interval.min(LINGER_TIME));
+        self.deadline = Some(context.now + time);
     }
 
     /// Nothing more is read, and nothing more is said but for the rest of the output.

@@ -89,7 +89,8 @@ impl Session {
             return None;
         }
         let head_size = publish_size + header.size();
-        let (body, body_frame_size) = whole_body(&bytes[head_size..], frame.channel, content.body_size)?;
+        let (body, body_frame_size) =
+            whole_body(&bytes[head_size..], frame.channel, content.body_size, self.tuned.frame_body_max())?;
         self.publishes_on(frame.channel, turn);
         let channel = self.channels.get_mut(&frame.channel)?;
         let is_usual = !channel.is_in_content() && channel.transaction.is_none();
@@ -122,11 +123,11 @@ impl Session {
         if self.is_channel_closing(number) {
             return Ok(());
         }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(out_of_turn(&Content::None)) };
         let Content::Header(_) = &channel.content else { return Err(out_of_turn(&channel.content)) };
         let content = ContentHeader::decode(payload).map_err(|error| match error {
             DecodeError::Weight { .. } => out_of_turn(&channel.content),
-            error => Fault::of_payload(&error, id),
+            error => Fault::of_payload(&error, id, payload),
         })?;
         let Content::Header(publish) = std::mem::replace(&mut channel.content, Content::None) else {
             return Ok(());
@@ -151,7 +152,15 @@ impl Session {
         self.finish_body(number, turn)
     }
 
-    /// Part of a body came; `has_ended`: its frame is over.
+    /// A body frame came that its channel does not await, or with more than is missing of its body.
+    pub(super) fn refuse_body(&mut self, number: u16) -> Result<(), Fault> {
+        if self.is_channel_closing(number) {
+            return Ok(());
+        }
+        Err(out_of_turn(self.channels.get(&number).map_or(&Content::None, |channel| &channel.content)))
+    }
+
+    /// Part of a body came, no more than is missing of it; `has_ended`: its frame is over.
     pub(super) fn append_body(
         &mut self,
         number: u16,
@@ -159,16 +168,10 @@ impl Session {
         has_ended: bool,
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
-        if self.is_channel_closing(number) {
-            return Ok(());
-        }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
+        let Some(channel) = self.channels.get_mut(&number) else { return Err(out_of_turn(&Content::None)) };
         let Content::Body(assembly) = &mut channel.content else {
             return Err(out_of_turn(&channel.content));
         };
-        if bytes.len() as u64 > assembly.missing() {
-            return Err(out_of_turn(&channel.content));
-        }
         assembly.append(bytes);
         self.throttle.receive_partial(bytes.len());
         if has_ended { self.finish_body(number, turn) } else { Ok(()) }
@@ -310,12 +313,12 @@ fn settle(
     }
 }
 
-/// The body of `size` bytes, if it is one frame of `channel` at the start of `bytes`, and the size of that frame.
-fn whole_body(bytes: &[u8], channel: u16, size: u64) -> Option<(&[u8], usize)> {
+/// The body of `size` bytes, if it is one frame of `channel` at the start of `bytes`, and the size of that frame. Larger bodies than `size_max` go another way.
+fn whole_body(bytes: &[u8], channel: u16, size: u64, size_max: usize) -> Option<(&[u8], usize)> {
     if size == 0 {
         return Some((&[], 0));
     }
-    if size >= SHARED_BODY_MIN as u64 {
+    if size >= SHARED_BODY_MIN as u64 || size > size_max as u64 {
         return None;
     }
     let size = size as usize;

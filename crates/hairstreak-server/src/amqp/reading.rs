@@ -8,6 +8,16 @@ pub(super) enum Reading {
     Start,
     /// Bytes of a long frame that is no body.
     Long(Vec<u8>),
-    /// In a body frame of `channel`: `missing` bytes of the payload are to come, and then its end.
-    Body { channel: u16, missing: usize },
+    /// In a body frame.
+    Body(BodyFrame),
+}
+
+/// A body frame whose header was taken.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BodyFrame {
+    pub channel: u16,
+    /// The place of the frame's payload in the body.
+    pub begins_at: u64,
+    /// Bytes of the payload that are to come. The end of the frame comes behind them.
+    pub missing: usize,
 }

@@ -39,6 +39,8 @@ pub(super) enum Outcome {
     Running,
     /// The node has sent connection.close.
     Closed,
+    /// The node has sent connection.close, and cannot read what follows.
+    Lost,
     /// The client has sent connection.close, and was answered.
     Left,
 }

@@ -11,6 +11,7 @@ mod connections;
 pub(crate) mod encoding;
 mod hosts;
 mod journal;
+mod lingering;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
 mod options;
@@ -27,6 +28,9 @@ mod totals;
 
 pub(crate) use connections::{ClientInfo, ConnectionEntry, Figures, Listed, Peer};
 pub(crate) use journal::{Commit, Journal, JournalError};
+#[cfg(test)]
+pub(crate) use lingering::Lingering;
+pub(crate) use lingering::LingeringPlace;
 pub(crate) use node::Node;
 pub use options::{AmqpOptions, FirstUser};
 pub(crate) use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};

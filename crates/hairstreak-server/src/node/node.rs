@@ -18,6 +18,7 @@ use super::clock::Clock;
 use super::connections::{ConnectionEntry, Connections};
 use super::hosts::Hosts;
 use super::journal::{Commit, Journal, JournalError};
+use super::lingering::Lingering;
 use super::options::AmqpOptions;
 use super::post::{NoPost, Post};
 use super::publishers::Publishers;
@@ -56,6 +57,7 @@ pub(crate) struct Node {
     segments: Arc<SegmentPool>,
     pub hosts: Hosts,
     pub connections: Arc<Connections>,
+    pub lingering: Lingering,
     pub publishers: Arc<Publishers>,
     /// Definitions that do not live in virtual hosts.
     pub catalog: Catalog,
@@ -84,6 +86,7 @@ impl Node {
             segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
             connections: Arc::default(),
+            lingering: Lingering::default(),
             publishers: Arc::default(),
             catalog: Catalog::default(),
             journal,

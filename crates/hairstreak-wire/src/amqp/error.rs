@@ -56,12 +56,6 @@ pub enum DecodeError {
     /// More fields than [`FIELD_COUNT_MAX`] in one table, those of the tables and arrays in it included.
     #[error("a table has more than {FIELD_COUNT_MAX} fields")]
     TooManyFields,
-    /// A flag that stands for no property is set.
-    #[error("property flags {flags:#06x} name a property that does not exist")]
-    UnknownProperty {
-        /// The flags.
-        flags: u16,
-    },
     /// The weight of a content header is not zero.
     #[error("a content header has weight {weight}")]
     Weight {

@@ -18,6 +18,9 @@ pub const FRAME_OVERHEAD: usize = 8;
 /// The last byte of every frame.
 pub const FRAME_END: u8 = 0xce;
 
+/// The octets by which a frame may be larger than the two sides agreed on. Some clients count the payload alone, and RabbitMQ takes their frames.
+pub const FRAME_SIZE_ALLOWANCE: usize = 8;
+
 /// Every peer takes frames up to this size in bytes, whatever the two sides agree on.
 pub const FRAME_SIZE_MIN: usize = 4096;
 
@@ -109,26 +112,35 @@ impl Frame<'_> {
 }
 
 /// Decodes the frame at the start of `bytes`; None when more bytes are needed to do so. `frame_size_max` limits whole
-/// frames, in bytes. An unknown type or a frame over the limit is refused as soon as its header is there.
+/// frames, in bytes; [`FRAME_SIZE_ALLOWANCE`] is granted beyond it. A frame over the limit is refused as soon as its header is there, a wrong end or an
+/// unknown type once the frame is whole: the outcome does not depend on the cuts of the stream.
 #[inline]
 pub fn decode_frame(bytes: &[u8], frame_size_max: usize) -> Result<Option<Frame<'_>>, FrameError> {
     let Some((&[kind, c1, c2, s1, s2, s3, s4], rest)) = bytes.split_first_chunk::<FRAME_HEADER_SIZE>() else {
         return Ok(None);
     };
     let size = u32::from_be_bytes([s1, s2, s3, s4]);
-    let Some(kind) = FrameKind::from_number(kind) else {
-        return Err(FrameError::UnknownKind { kind });
-    };
-    if u64::from(size) + FRAME_OVERHEAD as u64 > frame_size_max as u64 {
-        return Err(FrameError::TooLarge { size, limit: frame_size_max });
-    }
+    check_frame_size(size, frame_size_max)?;
     match rest.split_at_checked(size as usize) {
-        Some((payload, [FRAME_END, ..])) => {
-            Ok(Some(Frame { kind, channel: u16::from_be_bytes([c1, c2]), payload }))
-        }
+        Some((payload, [FRAME_END, ..])) => match FrameKind::from_number(kind) {
+            Some(kind) => Ok(Some(Frame { kind, channel: u16::from_be_bytes([c1, c2]), payload })),
+            None => Err(FrameError::UnknownKind { kind }),
+        },
         Some((_, [found, ..])) => Err(FrameError::BadEnd { found: *found }),
         _ => Ok(None),
     }
+}
+
+/// Checks the size of a payload that the header of a frame announces against the limit for whole frames.
+///
+/// Errors: the frame is over the limit.
+#[inline(always)]
+pub fn check_frame_size(size: u32, frame_size_max: usize) -> Result<(), FrameError> {
+    let whole_size_max = (frame_size_max as u64).saturating_add(FRAME_SIZE_ALLOWANCE as u64);
+    if u64::from(size) + FRAME_OVERHEAD as u64 > whole_size_max {
+        return Err(FrameError::TooLarge { size, limit: frame_size_max });
+    }
+    Ok(())
 }
 
 /// The header of a frame whose payload has `size` bytes. [`FRAME_END`] belongs behind the payload.

@@ -41,8 +41,8 @@ pub use content_header::{CLASS_BASIC, CONTENT_HEADER_SIZE, ContentHeader, encode
 pub use error::DecodeError;
 pub use field::{DEPTH_MAX, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields, Values};
 pub use frame::{
-    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_MIN, Frame, FrameError, FrameKind,
-    HEARTBEAT_FRAME, decode_frame, encode_body, encode_frame_header,
+    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_ALLOWANCE, FRAME_SIZE_MIN, Frame, FrameError,
+    FrameKind, HEARTBEAT_FRAME, check_frame_size, decode_frame, encode_body, encode_frame_header,
 };
 pub use method::{Method, access, basic, channel, confirm, connection, exchange, method_id, queue, tx};
 pub use properties::Properties;

@@ -4,16 +4,13 @@
 //! flags (2) | content-type | content-encoding | headers | delivery-mode | priority | correlation-id | reply-to
 //!           | expiration | message-id | timestamp | type | user-id | app-id | cluster-id
 //!
-//! bit 15 of the flags: content-type is there ... bit 2: cluster-id is there; bits 1 and 0 are zero
+//! bit 15 of the flags: content-type is there ... bit 2: cluster-id is there; bits 1 and 0 mean nothing, as in RabbitMQ
 //! ```
 
 use super::cursor::Cursor;
 use super::error::DecodeError;
 use super::field::{FieldTable, Fields, check_table, decode_table};
 use super::strings::put_short_string;
-
-/// Bits of the flags that have no property. The lowest would announce further flags.
-const NO_PROPERTY: u16 = 0b11;
 
 /// The type of a property of a domain.
 macro_rules! property {
@@ -79,9 +76,6 @@ macro_rules! properties {
             ) -> Result<Properties<'a>, DecodeError> {
                 let mut cursor = Cursor(bytes);
                 let flags = u16::from_be_bytes(cursor.array()?);
-                if flags & NO_PROPERTY != 0 {
-                    return Err(DecodeError::UnknownProperty { flags });
-                }
                 let mut properties = Properties::default();
                 $(if flags & 1 << $bit != 0 {
                     properties.$name = take!($kind, cursor, decode_headers);

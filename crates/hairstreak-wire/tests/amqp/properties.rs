@@ -58,10 +58,12 @@ fn each_property_has_its_flag() {
 }
 
 #[test]
-fn flags_without_a_property_are_refused() {
-    for flags in 1..4 {
-        let error = Err(DecodeError::UnknownProperty { flags });
-        assert_eq!(Properties::decode(&flags.to_be_bytes()), error);
+fn flags_without_a_property_mean_nothing() {
+    for flags in 1..4_u16 {
+        assert_eq!(Properties::decode(&flags.to_be_bytes()), Ok(none()));
+        let with_type = [&(flags | 1 << 5).to_be_bytes()[..], b"\x01t"].concat();
+        let kind = Properties { kind: Some(b"t"), ..none() };
+        assert_eq!(Properties::decode(&with_type), Ok(kind));
     }
 }
 

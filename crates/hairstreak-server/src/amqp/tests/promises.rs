@@ -152,6 +152,11 @@ fn a_client_that_leaves_hears_all_however_long_the_disk_takes() {
     assert_eq!(stalled.written(), b"");
     stalled.world.node.end_commit(None);
     assert_eq!(method_names(&stalled.written()), ["queue.declare-ok", "connection.close-ok"]);
+    // The client ends the stream, for which it has time from now on.
+    stalled.world.node.pass(Duration::from_secs(29));
+    assert!(stalled.is_connected());
+    stalled.world.node.end_input(stalled.world.client);
+    assert_eq!(stalled.written(), b"");
     assert!(!stalled.is_connected());
 }
 
