@@ -14,7 +14,7 @@ use crate::http::list::Held;
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
 use crate::http::rights::Rights;
-use crate::http::rows::{BindingRow, properties_key, quote_plus};
+use crate::http::rows::{BindingRow, is_named, properties_key, quote_plus};
 use crate::node::SharedHost;
 use crate::operator::bindings::{self, Which};
 use crate::operator::{OperatorError, queues};
@@ -146,7 +146,7 @@ fn between(call: &Call<'_>, ends: &Ends<'_>) -> Result<Vec<BindingRow>, ApiError
 fn find(call: &Call<'_>, ends: &Ends<'_>) -> Result<BindingRow, ApiError> {
     let key = call.bytes("key");
     let rows = between(call, ends)?.into_iter();
-    let mut found = rows.filter(|row| properties_key(&row.info).as_bytes() == key);
+    let mut found = rows.filter(|row| is_named(&row.info, key));
     found.next().ok_or_else(ApiError::not_found)
 }
 

@@ -13,6 +13,7 @@ mod message_stats;
 mod owner;
 mod properties_key;
 mod queue;
+mod term_hash;
 mod timestamp;
 
 pub(crate) use binding::BindingRow;
@@ -24,6 +25,6 @@ pub(crate) use counted::Counted;
 pub(crate) use exchange::ExchangeRow;
 pub(crate) use message_stats::{Lengths, MessageStats, StatsKind};
 pub(crate) use owner::Owner;
-pub(crate) use properties_key::{properties_key, quote_plus};
+pub(crate) use properties_key::{is_named, properties_key, quote_plus};
 pub(crate) use queue::{QueueRow, Shown};
 pub(crate) use timestamp::timestamp;

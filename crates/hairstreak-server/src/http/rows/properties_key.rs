@@ -6,7 +6,7 @@
 //!   key~hash    arguments; without a routing key `~hash`
 //! ```
 //!
-//! The key is quoted, so that `~` in it is `%7E`. The hash is opaque to clients; RabbitMQ has another one.
+//! The key is quoted, so that `~` in it is `%7E`. The hash is Erlang's, so that a name is the same here and in RabbitMQ.
 
 use std::fmt::Write;
 
@@ -15,9 +15,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hairstreak_broker::view::BindingInfo;
 use hairstreak_wire::amqp::FieldTable;
 
-/// The start and the factor of the 32-bit hash of Fowler, Noll and Vo.
-const HASH_START: u32 = 0x811c_9dc5;
-const HASH_FACTOR: u32 = 0x0100_0193;
+use super::term_hash::hash_of;
 
 /// The name of a binding.
 pub(crate) fn properties_key(binding: &BindingInfo) -> String {
@@ -26,6 +24,19 @@ pub(crate) fn properties_key(binding: &BindingInfo) -> String {
         (true, true) => "~".into(),
         (false, true) => key,
         (_, false) => format!("{key}~{}", hash(&binding.arguments)),
+    }
+}
+
+/// Whether a segment of a path names the binding. The segment was decoded once, as all of the path. Clients send the name encoded for the path,
+/// so that its key was quoted twice, or they quote the key once: the key is decoded here again, as in RabbitMQ.
+pub(crate) fn is_named(binding: &BindingInfo, segment: &[u8]) -> bool {
+    let tilde = segment.iter().position(|byte| *byte == b'~');
+    let (key, given) = tilde.map_or((segment, None), |at| (&segment[..at], Some(&segment[at + 1..])));
+    let has_key = || unquote(key) == *binding.routing_key;
+    match (given, binding.arguments.is_empty()) {
+        (None, is_plain) => is_plain && !key.is_empty() && has_key(),
+        (Some(b""), true) => key.is_empty() && has_key(),
+        (Some(given), is_plain) => !is_plain && *given == *hash(&binding.arguments).as_bytes() && has_key(),
     }
 }
 
@@ -49,29 +60,37 @@ fn quote(bytes: &[u8]) -> String {
     quote_plus(bytes).replace('~', "%7E")
 }
 
-/// The order of the arguments does not count.
+/// The bytes of a quoted key. What is no escape stands for itself.
+fn unquote(key: &[u8]) -> Vec<u8> {
+    let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
+    let mut bytes = Vec::with_capacity(key.len());
+    let mut rest = key;
+    while let Some((first, behind)) = rest.split_first() {
+        rest = behind;
+        let escaped = match (first, behind) {
+            (b'%', [high, low, ..]) => digit(high).zip(digit(low)),
+            _ => None,
+        };
+        match escaped {
+            Some((high, low)) => {
+                bytes.push(high << 4 | low);
+                rest = &behind[2..];
+            }
+            None => bytes.push(if *first == b'+' { b' ' } else { *first }),
+        }
+    }
+    bytes
+}
+
 fn hash(arguments: &FieldTable) -> String {
-    let mut fields: Vec<Vec<u8>> = arguments
-        .iter()
-        .map(|(name, value)| {
-            let mut one = FieldTable::new();
-            one.insert(name, value.clone());
-            let mut bytes = Vec::new();
-            one.encode(&mut bytes);
-            bytes
-        })
-        .collect();
-    fields.sort_unstable();
-    let bytes = fields.iter().flatten();
-    let hash = bytes.fold(HASH_START, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(HASH_FACTOR));
-    URL_SAFE_NO_PAD.encode(hash.to_be_bytes())
+    URL_SAFE_NO_PAD.encode(hash_of(arguments).to_be_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn binding(key: &[u8], arguments: &[(&str, i32)]) -> BindingInfo {
+    fn binding(key: &[u8], arguments: &[(&str, i64)]) -> BindingInfo {
         BindingInfo {
             routing_key: key.into(),
             arguments: arguments.iter().copied().collect(),
@@ -79,7 +98,7 @@ mod tests {
         }
     }
 
-    /// The answers of RabbitMQ 3.10.8, but for the hashes.
+    /// The answers of RabbitMQ 3.10.8.
     #[test]
     fn a_binding_is_named_by_its_key_and_arguments() {
         for (key, name) in [
@@ -91,10 +110,41 @@ mod tests {
         ] {
             assert_eq!(properties_key(&binding(key, &[])), name);
         }
-        let with_arguments = properties_key(&binding(b"k", &[("x", 1), ("y", 2)]));
-        assert!(with_arguments.starts_with("k~") && with_arguments.len() == 8, "{with_arguments}");
-        assert_eq!(with_arguments, properties_key(&binding(b"k", &[("y", 2), ("x", 1)])));
-        assert_ne!(with_arguments, properties_key(&binding(b"k", &[("x", 1), ("y", 3)])));
-        assert!(properties_key(&binding(b"", &[("x", 1)])).starts_with('~'));
+        assert_eq!(properties_key(&binding(b"k", &[("n", 1)])), "k~hadFaw");
+        assert_eq!(properties_key(&binding(b"", &[("n", 1)])), "~hadFaw");
+    }
+
+    /// The segments are decoded once. RabbitMQ 3.10.8 finds the same.
+    #[test]
+    fn a_binding_is_found_by_its_name_and_by_its_key_as_it_is() {
+        for (key, names, others) in [
+            (&b""[..], &["~"][..], &["", "~~", "k"][..]),
+            (b"k", &["k", "%6B"], &["~", "k~", "K", "k~hadFaw"]),
+            (b"a.#", &["a.#", "a.%23"], &["a.%2523"]),
+            (b"a b", &["a b", "a+b", "a%20b"], &[]),
+            (b"a+b", &["a%2Bb"], &["a+b"]),
+            (b"a/b", &["a/b", "a%2Fb"], &[]),
+            (b"100%", &["100%", "100%25"], &["100%2525"]),
+            (b"a%2", &["a%2", "a%252"], &[]),
+            (b"%zz", &["%zz", "%25zz"], &[]),
+            (b"a%23", &["a%2523"], &["a%23"]),
+            (b"a~b", &["a%7Eb"], &["a~b"]),
+            (b"~", &["%7E"], &["~", "~~"]),
+            ("\u{e4}".as_bytes(), &["\u{e4}", "%C3%A4"], &[]),
+        ] {
+            let plain = binding(key, &[]);
+            let with_arguments = binding(key, &[("n", 1)]);
+            assert!(is_named(&plain, properties_key(&plain).as_bytes()));
+            assert!(is_named(&with_arguments, properties_key(&with_arguments).as_bytes()));
+            for (names, is_name) in [(names, true), (others, false)] {
+                for name in names {
+                    assert_eq!(is_named(&plain, name.as_bytes()), is_name, "{name}");
+                    let name = format!("{}~hadFaw", if *name == "~" { "" } else { name });
+                    let is_name = is_name || key.is_empty() && name == "~hadFaw";
+                    assert_eq!(is_named(&with_arguments, name.as_bytes()), is_name, "{name}");
+                    assert!(!is_named(&with_arguments, name.replace("Faw", "FaW").as_bytes()), "{name}");
+                }
+            }
+        }
     }
 }
