@@ -16,9 +16,9 @@ use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
+use crate::node::{JournalError, Node, Peer, Post};
 #[cfg(test)]
 use crate::node::{Lingering, SharedHost};
-use crate::node::{JournalError, Node, Peer, Post};
 use crate::operator::{self, DataPlace};
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.

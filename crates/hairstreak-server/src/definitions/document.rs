@@ -12,9 +12,6 @@ use super::types::{
     VirtualHostDefinition,
 };
 
-/// The component whose parameters are operator policies in a document.
-pub(super) const OPERATOR_POLICY: &str = "operator_policy";
-
 /// A user in a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct UserItem {
@@ -106,7 +103,10 @@ impl Document {
         put("permissions", self.permissions.iter().map(json).collect());
         put("topic_permissions", self.topic_permissions.iter().map(json).collect());
         put("global_parameters", self.global_parameters.iter().map(json).collect());
-        let operator = self.operator_policies.iter().map(operator_policy_json);
+        let operator = self.operator_policies.iter();
+        let operator = operator.map(|policy| {
+            json(&ParameterDefinition::of_policy(ParameterDefinition::OPERATOR_POLICY, policy))
+        });
         put("parameters", self.parameters.iter().map(json).chain(operator).collect());
         put("policies", self.policies.iter().map(json).collect());
         put("exchanges", self.exchanges.iter().map(json).collect());
@@ -128,20 +128,6 @@ impl Document {
         }
         object
     }
-}
-
-fn operator_policy_json(policy: &PolicyDefinition) -> Value {
-    let mut value = json(policy);
-    if let Some(object) = value.as_object_mut() {
-        object.remove("vhost");
-        object.remove("name");
-    }
-    json(&ParameterDefinition {
-        vhost: policy.vhost.clone(),
-        component: OPERATOR_POLICY.into(),
-        name: policy.name.clone(),
-        value,
-    })
 }
 
 fn virtual_host_json(host: &VirtualHostDefinition) -> Value {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::arguments::Arguments;
-use super::document::{Document, OPERATOR_POLICY, UserItem};
+use super::document::{Document, UserItem};
 use super::fields::{Fields, integer};
 use super::name::Name;
 use super::types::{
@@ -151,7 +151,7 @@ pub(super) fn parameter(document: &mut Document, fields: &Fields) -> Result<(), 
         name: fields.needed("name")?,
         value: fields.needed_value()?,
     };
-    if parameter.component != OPERATOR_POLICY {
+    if parameter.component != ParameterDefinition::OPERATOR_POLICY {
         document.parameters.push(parameter);
         return Ok(());
     }

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use super::name::Name;
@@ -115,6 +115,19 @@ impl ParameterDefinition {
     pub(crate) const VHOST_LIMITS: &str = "vhost-limits";
     /// The one parameter of that component.
     pub(crate) const LIMITS: &str = "limits";
+
+    /// The component of users' policies. RabbitMQ shows them only to who asks for this component.
+    pub(crate) const POLICY: &str = "policy";
+    /// The component of operator policies.
+    pub(crate) const OPERATOR_POLICY: &str = "operator_policy";
+
+    /// A policy as a parameter of a component.
+    pub(crate) fn of_policy(component: &str, policy: &PolicyDefinition) -> ParameterDefinition {
+        let PolicyDefinition { vhost, name, pattern, apply_to, definition, priority } = policy;
+        let value =
+            json!({"pattern": pattern, "definition": definition, "priority": priority, "apply-to": apply_to});
+        ParameterDefinition { vhost: vhost.clone(), component: component.into(), name: name.clone(), value }
+    }
 
     /// The limits of a virtual host as a parameter.
     pub(crate) fn of_limits(host: VirtualHostDefinition) -> ParameterDefinition {

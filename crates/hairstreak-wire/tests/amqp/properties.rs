@@ -38,20 +38,20 @@ fn each_property_has_its_flag() {
     let text = Some(&b"v"[..]);
     let none = Properties::default;
     for (flags, properties) in [
-        (1 << 15, Properties { content_type: text, ..Properties::default() }),
-        (1 << 14, Properties { content_encoding: text, ..Properties::default() }),
-        (1 << 13, Properties { headers: Some(FieldTable::new()), ..Properties::default() }),
-        (1 << 12, Properties { delivery_mode: Some(1), ..Properties::default() }),
-        (1 << 11, Properties { priority: Some(1), ..Properties::default() }),
-        (1 << 10, Properties { correlation_id: text, ..Properties::default() }),
-        (1 << 9, Properties { reply_to: text, ..Properties::default() }),
-        (1 << 8, Properties { expiration: text, ..Properties::default() }),
-        (1 << 7, Properties { message_id: text, ..Properties::default() }),
-        (1 << 6, Properties { timestamp: Some(1), ..Properties::default() }),
-        (1 << 5, Properties { kind: text, ..Properties::default() }),
-        (1 << 4, Properties { user_id: text, ..Properties::default() }),
-        (1 << 3, Properties { app_id: text, ..Properties::default() }),
-        (1 << 2, Properties { cluster_id: text, ..Properties::default() }),
+        (1 << 15, Properties { content_type: text, ..none() }),
+        (1 << 14, Properties { content_encoding: text, ..none() }),
+        (1 << 13, Properties { headers: Some(FieldTable::new()), ..none() }),
+        (1 << 12, Properties { delivery_mode: Some(1), ..none() }),
+        (1 << 11, Properties { priority: Some(1), ..none() }),
+        (1 << 10, Properties { correlation_id: text, ..none() }),
+        (1 << 9, Properties { reply_to: text, ..none() }),
+        (1 << 8, Properties { expiration: text, ..none() }),
+        (1 << 7, Properties { message_id: text, ..none() }),
+        (1 << 6, Properties { timestamp: Some(1), ..none() }),
+        (1 << 5, Properties { kind: text, ..none() }),
+        (1 << 4, Properties { user_id: text, ..none() }),
+        (1 << 3, Properties { app_id: text, ..none() }),
+        (1 << 2, Properties { cluster_id: text, ..none() }),
     ] {
         assert_eq!(encoded(&properties)[..2], u16::to_be_bytes(flags));
     }

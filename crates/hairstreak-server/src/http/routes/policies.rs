@@ -3,7 +3,7 @@
 use hairstreak_broker::policy::Scope;
 use serde_json::{Value, json};
 
-use crate::definitions::{Arguments, PolicyDefinition};
+use crate::definitions::{Arguments, Fields, PolicyDefinition};
 use crate::http::call::{Answer, Call, deleted, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
@@ -29,8 +29,18 @@ fn find(call: &Call<'_>, scope: Scope) -> Result<PolicyDefinition, ApiError> {
 
 pub(crate) async fn set(call: &mut Call<'_>, scope: Scope) -> Answer {
     let body = call.body_with(&["pattern", "definition"]).await?;
+    set_fields(call, scope, &body, |text| escaped(scope, text)).await
+}
+
+/// Sets the policy that the path names. `body` has the fields of the policy, and `refuse` makes an error of a text.
+pub(super) async fn set_fields(
+    call: &Call<'_>,
+    scope: Scope,
+    body: &Fields,
+    refuse: impl Fn(String) -> ApiError,
+) -> Answer {
     let host = call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))?;
-    let wrong = |reason: String| escaped(scope, format!("Validation failed\n\n{reason}\n"));
+    let wrong = |reason: String| refuse(format!("Validation failed\n\n{reason}\n"));
     let definition: Arguments = match body.get("definition") {
         Some(value @ Value::Object(_)) => {
             serde_json::from_value(value.clone()).map_err(|error| wrong(error.to_string()))?
@@ -53,7 +63,7 @@ pub(crate) async fn set(call: &mut Call<'_>, scope: Scope) -> Answer {
         priority,
     };
     match policies::put(call.node(), scope, policy) {
-        Err(OperatorError::Bad(text)) => Err(escaped(scope, text)),
+        Err(OperatorError::Bad(text)) => Err(refuse(text)),
         result => put(result?).await,
     }
 }

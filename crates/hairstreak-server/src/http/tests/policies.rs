@@ -66,3 +66,80 @@ fn a_queue_shows_the_policies_that_apply() {
     assert_eq!(client.get("/api/operator-policies"), json!([]));
     assert_eq!(client.get("/api/queues/%2F/a1")["operator_policy"], json!(null));
 }
+
+/// The answers of RabbitMQ 3.10.8, where policymakers may do as much.
+#[test]
+fn operator_policies_are_parameters_too() {
+    let node = TestNode::start();
+    let client = node.client();
+    let body = r#"{"pattern":"^a","definition":{"max-length":5},"priority":3,"apply-to":"queues"}"#;
+    client.change("PUT", "/api/operator-policies/%2F/o1", body);
+    client.change("PUT", "/api/policies/%2F/p1", body);
+    let value =
+        json!({"pattern": "^a", "definition": {"max-length": 5}, "priority": 3, "apply-to": "queues"});
+    let row = |component: &str, name: &str| json!({"vhost": "/", "component": component, "name": name, "value": value});
+    let at = |component: &str, rest: &str| format!("/api/parameters/{component}{rest}");
+    let policy = row("operator_policy", "o1");
+    assert_eq!(client.get("/api/parameters"), json!([policy]));
+    for rest in ["", "/%2F"] {
+        assert_eq!(client.get(&at("operator_policy", rest)), json!([policy]));
+        assert_eq!(client.get(&at("policy", rest)), json!([row("policy", "p1")]));
+    }
+    assert_eq!(client.get(&at("operator_policy", "/%2F/o1")), policy);
+    assert_eq!(client.get(&at("policy", "/%2F/p1")), row("policy", "p1"));
+    client.absent("GET", &at("operator_policy", "/%2F/p1"));
+    client.absent("GET", &at("operator_policy", "/nope"));
+    let set = json!({"value": value}).to_string();
+    client.check("PUT", &at("operator_policy", "/%2F/o2"), &set, 201, "");
+    assert_eq!(client.get("/api/operator-policies/%2F/o2")["definition"], json!({"max-length": 5}));
+    let other_way = r#""policies may not be set using this method""#;
+    client.bad("PUT", &at("policy", "/%2F/p2"), &set, other_way);
+    client.bad("DELETE", &at("policy", "/%2F/p1"), "", other_way);
+    client.check("DELETE", &at("operator_policy", "/%2F/o1"), "", 204, "");
+    client.absent("GET", "/api/operator-policies/%2F/o1");
+    client.absent("DELETE", &at("operator_policy", "/%2F/o1"));
+    for (value, reason) in [
+        (
+            json!({}),
+            r#"Key "definition" not found in o3
+Key "pattern" not found in o3
+Key "priority" not found in o3"#,
+        ),
+        (
+            json!([]),
+            r#"Key "definition" not found in o3
+Key "pattern" not found in o3
+Key "priority" not found in o3"#,
+        ),
+        (json!("x"), r#"o3 not a list &lt;&lt;"x"&gt;&gt;"#),
+        (
+            json!({"pattern": "^z", "definition": {"max-length": 4}, "priority": 1, "zz": "no"}),
+            r#"Unrecognised terms [{&lt;&lt;"zz"&gt;&gt;,&lt;&lt;"no"&gt;&gt;}] in o3"#,
+        ),
+        (
+            json!({"pattern": "^z", "definition": {"max-length": 4}, "priority": "x"}),
+            r#"priority should be a number, actually was &lt;&lt;"x"&gt;&gt;"#,
+        ),
+        (json!({"pattern": "^z", "definition": {}, "priority": 1}), "no policy provided"),
+    ] {
+        let reason = format!("Validation failed\n\n{}\n", reason.replace("\\n", "\n"));
+        let set = json!({"value": value}).to_string();
+        client.bad("PUT", &at("operator_policy", "/%2F/o3"), &set, &json!(reason).to_string());
+    }
+}
+
+#[test]
+fn only_administrators_set_operator_policies_at_either_path() {
+    let node = TestNode::start();
+    let policymaker = node.client_of("maker", "policymaker");
+    let policy = json!({"pattern": "^a", "definition": {"max-length": 5}, "priority": 3});
+    node.client().change("PUT", "/api/operator-policies/%2F/o1", &policy.to_string());
+    let set = json!({"value": policy}).to_string();
+    let reason = "\"Not administrator user\"";
+    for (at, body) in [("operator-policies", policy.to_string()), ("parameters/operator_policy", set)] {
+        for (method, body) in [("PUT", &*body), ("DELETE", "")] {
+            policymaker.refuse(method, &format!("/api/{at}/%2F/o1"), body, 401, "not_authorised", reason);
+        }
+    }
+    assert_eq!(policymaker.get("/api/parameters")[0]["name"], "o1");
+}
