@@ -6,6 +6,7 @@
 use std::fmt;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
@@ -101,6 +102,12 @@ impl AmqpHarness {
     /// Bytes of the client that the node has read and not used.
     pub fn unread_bytes(&self, client: Address) -> usize {
         self.connections.unread_bytes(client)
+    }
+
+    /// The bytes that wait for the client, as operators see them.
+    pub fn told_unwritten_bytes(&self, client: Address) -> Option<u64> {
+        let member = self.connections.protocol(client)?.member.as_ref()?;
+        Some(member.listed.entry.figures.unwritten_bytes.load(Relaxed))
     }
 
     /// One read finds these bytes of the client. Returns how many bytes were taken: none if the node does not read.

@@ -77,6 +77,8 @@ impl Protocol for AmqpConnection {
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let unwritten = context.connection.output.queued_bytes();
         let Some(member) = &mut self.member else { return self.end_if_over(context) };
+        // The last report came before the write.
+        member.session.report(&member.listed.entry.figures, context.connection);
         if member.is_unread && unwritten < REPLIES_BYTES_MAX / 2 {
             member.is_unread = false;
             context.resume();

@@ -456,3 +456,15 @@ fn a_consumer_that_never_reads_gets_a_mebibyte_and_the_rest_waits() {
         world.node.settle();
     }
 }
+
+#[test]
+fn nothing_waits_for_a_client_that_has_taken_everything() {
+    let mut world = World::running();
+    let mut bytes = Vec::new();
+    Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);
+    world.node.read(world.client, &bytes);
+    world.node.settle();
+    assert_ne!(world.node.told_unwritten_bytes(world.client), Some(0));
+    world.node.write(world.client, usize::MAX, &mut Vec::new());
+    assert_eq!(world.node.told_unwritten_bytes(world.client), Some(0));
+}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hairstreak_broker::queue::QueueKind;
 use hairstreak_broker::view::QueueInfo;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
@@ -47,7 +48,15 @@ impl QueueRow {
         map.serialize_entry("exclusive", &info.is_exclusive)?;
         map.serialize_entry("arguments", &to_json(&info.arguments))?;
         map.serialize_entry("node", &*self.node_name)?;
-        map.serialize_entry("state", "running")
+        map.serialize_entry("state", "running")?;
+        if info.kind == QueueKind::Quorum { self.put_members(map) } else { Ok(()) }
+    }
+
+    /// The nodes of a quorum queue: this one is all of them.
+    fn put_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("leader", &*self.node_name)?;
+        map.serialize_entry("members", &[&*self.node_name])?;
+        map.serialize_entry("online", &[&*self.node_name])
     }
 
     fn put_totals<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {

@@ -130,3 +130,26 @@ fn a_queue_shows_the_bytes_of_its_messages_and_the_time_of_the_first() {
     node.take("q");
     assert_eq!(bytes(), [8, 5, 3, 8]);
 }
+
+#[test]
+fn a_quorum_queue_has_this_node_as_its_leader_and_only_member() {
+    let node = TestNode::start();
+    let client = node.client();
+    client.change("PUT", "/api/queues/%2F/classic", "{}");
+    let quorum = r#"{"durable":true,"arguments":{"x-queue-type":"quorum"}}"#;
+    client.change("PUT", "/api/queues/%2F/quorum", quorum);
+    let name = client.get("/api/overview")["node"].clone();
+    for query in ["", "?disable_stats=true", "?disable_stats=true&enable_queue_totals=true"] {
+        let rows = client.get(&format!("/api/queues{query}"));
+        let (classic, row) = (&rows[0], &rows[1]);
+        assert_eq!(client.get(&format!("/api/queues/%2F/quorum{query}"))["leader"], name);
+        assert_eq!(
+            (&row["leader"], &row["members"], &row["online"]),
+            (&name, &json!([name]), &json!([name]))
+        );
+        assert_eq!(
+            (classic.get("leader"), classic.get("members"), classic.get("online")),
+            (None, None, None)
+        );
+    }
+}
