@@ -72,6 +72,17 @@ pub(super) fn examine(
     Ok(Examined { attributes, is_repeatable: changed.is_none(), changed })
 }
 
+/// # Errors
+///
+/// `PRECONDITION_FAILED`: a body of so many bytes is larger than the node takes.
+pub(super) fn check_size(size: u64, size_max: u64) -> Result<(), Refusal> {
+    if size <= size_max {
+        return Ok(());
+    }
+    let text = format!("message size {size} is larger than configured max size {size_max}");
+    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+}
+
 fn resolve(
     outgoing: &Outgoing<'_>,
     properties: &Properties<'_>,

@@ -10,12 +10,12 @@ use hairstreak_wire::amqp::{
     decode_frame, decode_protocol_header, method_id,
 };
 
+use super::admission::admit;
 use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
 use super::fault::Fault;
 use super::frames::whole_size;
 use super::mail::Mail;
 use super::product;
-use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
 use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
@@ -251,20 +251,11 @@ impl AmqpConnection {
             return self.close_with(&fault, context);
         };
         let Some(identity) = self.client.identity.clone() else { return true };
-        let Some(rights) = Rights::of(Arc::clone(&identity), &name) else {
-            let text = format!("access to vhost '{name}' refused for user '{}'", identity.user());
-            return self.close_with(&refuse(ReplyCode::NotAllowed, text), context);
-        };
-        if let Some(limit) = self.node.connection_limit(&name) {
-            let text = format!(
-                "access to vhost '{name}' refused for user '{}': connection limit ({limit}) is reached",
-                identity.user()
-            );
-            return self.close_with(&refuse(ReplyCode::NotAllowed, text), context);
-        }
-        let slot = match identity.take_connection() {
-            Ok(slot) => slot,
-            Err(error) => return self.close_with(&refuse(ReplyCode::NotAllowed, error.to_string()), context),
+        let (rights, slot) = match admit(&self.node, &identity, &name) {
+            Ok(admitted) => admitted,
+            Err(refusal) => {
+                return self.close_with(&Fault::in_method(refusal, connection::Open::ID), context);
+            }
         };
         let (body_max, hears_cancels) =
             (self.tuned.frame_body_max(), self.client.capabilities.consumer_cancel_notify);

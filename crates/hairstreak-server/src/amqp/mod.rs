@@ -8,6 +8,7 @@
 //!
 //! Reading order: `node`, `shared_host`, `outlets`, `encoding`; `connection`, `session` and what they name.
 
+mod admission;
 mod body;
 mod channel;
 mod closing;
@@ -28,6 +29,7 @@ mod names;
 mod product;
 mod protocol;
 mod publish;
+mod publish_once;
 mod publishing;
 mod reading;
 mod rights;
@@ -42,6 +44,7 @@ mod tuned;
 mod turn;
 
 pub use harness::{AmqpHarness, HostFigures};
+pub(crate) use publish_once::{NotPublished, OneMessage, publish_once};
 
 pub use server::Forgotten;
 pub(crate) use server::{AmqpServer, Hooks};

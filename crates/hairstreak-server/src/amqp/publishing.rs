@@ -140,12 +140,8 @@ impl Session {
             return Err(Fault::new(ReplyCode::UnexpectedFrame, text, id));
         }
         let size_max = self.node.message_size_max();
-        if content.body_size > size_max {
-            let size = content.body_size;
-            let text = format!("message size {size} is larger than configured max size {size_max}");
-            return Err(Fault::new(ReplyCode::PreconditionFailed, text, id));
-        }
-        let begun = self.throttle.begin_partial(content.body_size, size_max);
+        let begun = content::check_size(content.body_size, size_max)
+            .and_then(|()| self.throttle.begin_partial(content.body_size, size_max));
         begun.map_err(|refusal| Fault::in_method(refusal, id))?;
         let assembly = Assembly::new(publish, content.properties, content.body_size, turn.pool);
         channel.content = Content::Body(Box::new(assembly));
@@ -233,7 +229,7 @@ impl Session {
 
 /// Publishes a message that is not like the last one. `is_known`: its properties are those of the memo. Returns its attributes if a message with the same frames means the same, and what became of
 /// it.
-fn publish(
+pub(super) fn publish(
     channel: &mut Channel,
     is_known: bool,
     outgoing: &Outgoing<'_>,

@@ -9,6 +9,7 @@ mod lists;
 mod messages;
 mod node;
 mod policies;
+mod publishing;
 mod queues;
 mod rates;
 mod shapes;

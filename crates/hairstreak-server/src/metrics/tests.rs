@@ -7,13 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hairstreak_broker::queue::QueueDeclaration;
-use hairstreak_wire::amqp::Properties;
 
 use super::{Readers, start};
+use crate::access::Peer;
+use crate::amqp::{OneMessage, publish_once};
 use crate::definitions::VirtualHostDefinition;
 use crate::http::{About, HttpServer};
 use crate::node::{AmqpOptions, HostState, Node, OPERATORS};
-use crate::operator::{self, messages, queues, virtual_hosts};
+use crate::operator::{self, queues, virtual_hosts};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -80,14 +81,16 @@ impl World {
     }
 
     fn publish(&self, host: &str, queue: &str, body: &str) {
-        let to = (&b""[..], queue.as_bytes());
-        let is_routed = messages::publish(&self.node, host, to, &Properties::default(), body.as_bytes());
-        assert!(is_routed.unwrap());
+        let host = self.node.hosts.find(host).unwrap();
+        let guest = self.node.access.log_in_without_password(b"guest", Peer::local()).unwrap();
+        let (routing_key, body) = (queue.as_bytes(), body.as_bytes());
+        let message = OneMessage { exchange: b"", routing_key, properties: &[0, 0], body };
+        assert_eq!(publish_once(&self.node, &host, &guest, &message), Ok(true));
     }
 
     fn add_host(&self, name: &str) {
         let host = VirtualHostDefinition { name: name.into(), ..VirtualHostDefinition::default() };
-        assert!(virtual_hosts::put(&self.node, host, None).unwrap().is_new);
+        assert!(virtual_hosts::put(&self.node, host, Some("guest")).unwrap().is_new);
     }
 }
 

@@ -1,9 +1,6 @@
-//! Messages: an operator publishes, takes and looks at some by hand.
+//! Messages: an operator takes and looks at some by hand.
 
-use hairstreak_broker::exchange::Routing;
-use hairstreak_broker::message::{Attributes, BodyView, Message, MessageView};
-use hairstreak_broker::vhost::{ChannelMode, PublishRun, Published, Route};
-use hairstreak_wire::amqp::Properties;
+use hairstreak_broker::message::MessageView;
 
 use super::error::OperatorError;
 use super::virtual_hosts::live;
@@ -36,49 +33,6 @@ pub(crate) struct TakenMessage {
     /// The body, or its first bytes.
     pub body: Vec<u8>,
     pub body_size: usize,
-}
-
-/// Publishes a message. Returns whether a queue took it.
-///
-/// # Errors
-///
-/// There is no such host, and those of basic.publish.
-pub(crate) fn publish(
-    node: &Node,
-    virtual_host: &str,
-    (exchange, routing_key): (&[u8], &[u8]),
-    properties: &Properties<'_>,
-    body: &[u8],
-) -> Result<bool, OperatorError> {
-    let host = live(node, virtual_host)?;
-    let attributes = Attributes::of(properties)?;
-    let mut encoded = Vec::new();
-    properties.encode(&mut encoded);
-    let message =
-        Message { exchange, routing_key, properties: &encoded, attributes, body: BodyView::Copied(body) };
-    let routing = Routing {
-        headers: properties.headers.as_ref(),
-        correlation_id: properties.correlation_id,
-        message_id: properties.message_id,
-        timestamp: properties.timestamp,
-        ..Routing::new(exchange, routing_key)
-    };
-    let (published, _) = node.act(&host, |HostState { host, outlets, received }, now| {
-        received.note(1, body.len() as u64, true);
-        let channel = host.open_channel(OPERATORS, 0)?;
-        // As in RabbitMQ an operator's message is mandatory, and confirmed.
-        let mode = ChannelMode { is_confirming: true, ..ChannelMode::default() };
-        host.channels_mut().set_mode(channel, mode);
-        let mut route = Route::default();
-        let resolved = host.resolve(&routing, &mut route);
-        let published = resolved.map(|()| host.publish(&route, &message, now, outlets));
-        if let Ok(published) = published {
-            host.channels_mut().note_published(channel, &route, PublishRun::one(published, true));
-        }
-        host.close_channel(channel, now, outlets);
-        published
-    });
-    Ok(published? == Published::Routed)
 }
 
 /// Takes up to `count` messages from a queue. Bodies are cut to `body_bytes_max`.

@@ -3,12 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hairstreak_broker::Refusal;
-use hairstreak_wire::amqp::{Properties, ReplyCode};
+use hairstreak_wire::amqp::ReplyCode;
 use serde_json::{Map, Value, json};
 
 use super::properties::{PropertyTexts, properties_json};
 use super::queues::short;
 use crate::access::{Operation, Resource};
+use crate::amqp::{NotPublished, OneMessage, publish_once};
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::request::exchange_name;
@@ -21,6 +22,10 @@ use crate::operator::{OperatorError, queues};
 const MESSAGE_COUNT_MAX: i64 = 10_000;
 /// The most bytes of encoded properties: a header has twelve bytes before them, and is one frame of 131,072 bytes at most.
 const PROPERTIES_SIZE_MAX: usize = 131_072 - 8 - 12;
+/// The answer while the memory alarm is raised. RabbitMQ publishes all the same.
+const LOW_MEMORY: &str = "low on memory: publish again when the memory alarm is over";
+/// RabbitMQ's answer if a full queue refuses the message.
+const REJECTED: &str = "rejected Unable to publish message. Check queue limits.";
 
 pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
     // RabbitMQ opens a connection to the host.
@@ -38,55 +43,27 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
         other => return Err(ApiError::wrong_field("unsupported_encoding", other)),
     };
     let texts = PropertyTexts::read(&body.table("properties")?)?;
-    let properties = texts.properties();
     let exchange = exchange_name(call.bytes("exchange"));
     let key = short("routing_key", body.text("routing_key")?.unwrap_or_default().as_bytes())?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    let checked = rights
-        .check(Operation::Write, Resource::Exchange(exchange))
-        .and_then(|()| rights.check_topic(Operation::Write, exchange, &key))
-        .and_then(|()| check_user_id(call, &properties));
-    let checked = checked.and_then(|()| check_size(call, payload.len()));
-    let checked = checked.and_then(|()| check_header_size(&properties));
-    checked.map_err(ApiError::of_publish)?;
-    let (place, name) = ((exchange, &*key), host.name());
-    match messages::publish(call.node(), name, place, &properties, &payload) {
+    let mut properties = Vec::new();
+    texts.properties().encode(&mut properties);
+    check_header_size(properties.len()).map_err(ApiError::of_publish)?;
+    let message = OneMessage { exchange, routing_key: &key, properties: &properties, body: &payload };
+    match publish_once(call.node(), &host, call.identity()?, &message) {
         Ok(is_routed) => Ok(Response::json(&json!({"routed": is_routed}))),
-        Err(OperatorError::Refused(refusal)) => Err(ApiError::of_publish(refusal)),
-        Err(error) => Err(error.into()),
+        Err(NotPublished::NotAdmitted) => Err(ApiError::not_authorised("Access refused.")),
+        Err(NotPublished::LowMemory) => Err(ApiError::unavailable(LOW_MEMORY)),
+        Err(NotPublished::Rejected) => Err(ApiError::bad_request(REJECTED)),
+        Err(NotPublished::Refused(refusal)) => Err(ApiError::of_publish(refusal)),
     }
-}
-
-/// A message has no more bytes than the node takes from clients.
-fn check_size(call: &Call<'_>, size: usize) -> Result<(), Refusal> {
-    let size_max = call.node().message_size_max();
-    if size as u64 <= size_max {
-        return Ok(());
-    }
-    let text = format!("message size {size} is larger than configured max size {size_max}");
-    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
 }
 
 /// Checks that the encoded properties fit into one frame, as AMQP asks of clients.
-fn check_header_size(properties: &Properties<'_>) -> Result<(), Refusal> {
-    let mut encoded = Vec::new();
-    properties.encode(&mut encoded);
-    if encoded.len() <= PROPERTIES_SIZE_MAX {
+fn check_header_size(size: usize) -> Result<(), Refusal> {
+    if size <= PROPERTIES_SIZE_MAX {
         return Ok(());
     }
-    let text = format!("the properties have {} bytes, {PROPERTIES_SIZE_MAX} at most may be", encoded.len());
-    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
-}
-
-/// The property `user-id` is the publisher's name, unless the publisher may speak for others.
-fn check_user_id(call: &Call<'_>, properties: &Properties<'_>) -> Result<(), Refusal> {
-    let (Some(name), Some(identity)) = (properties.user_id, &call.identity) else { return Ok(()) };
-    let user = identity.user();
-    if name == user.as_bytes() || identity.tags().may_impersonate() {
-        return Ok(());
-    }
-    let name = String::from_utf8_lossy(name);
-    let text = format!("user_id property set to '{name}' but authenticated user was '{user}'");
+    let text = format!("the properties have {size} bytes, {PROPERTIES_SIZE_MAX} at most may be");
     Err(Refusal::new(ReplyCode::PreconditionFailed, text))
 }
 

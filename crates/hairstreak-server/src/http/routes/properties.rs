@@ -3,6 +3,7 @@
 use hairstreak_wire::amqp::{FieldTable, Properties};
 use serde_json::{Map, Value};
 
+use super::queues::has_null;
 use crate::definitions::{Arguments, to_json};
 use crate::http::error::ApiError;
 
@@ -55,6 +56,9 @@ impl PropertyTexts {
             }
         }
         if let Some(headers) = object.get("headers") {
+            if has_null(headers) {
+                return Err(ApiError::bad_request("null_not_allowed"));
+            }
             let Arguments(table) = serde_json::from_value(headers.clone())
                 .map_err(|error| ApiError::bad_request(format!("headers: {error}")))?;
             properties.headers = Some(table);

@@ -181,7 +181,8 @@ pub(super) fn arguments(body: &Fields) -> Result<Arguments, ApiError> {
     serde_json::from_value(Value::Object(table)).map_err(|error| ApiError::bad_request(error.to_string()))
 }
 
-fn has_null(value: &Value) -> bool {
+/// Whether a value has a null anywhere in it. RabbitMQ refuses nulls, though AMQP has a value for them.
+pub(super) fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Array(items) => items.iter().any(has_null),

@@ -3,19 +3,23 @@
 use std::sync::Arc;
 
 use hairstreak_broker::queue::QueueDeclaration;
-use hairstreak_wire::amqp::Properties;
 
+use crate::access::Peer;
+use crate::amqp::{OneMessage, publish_once};
 use crate::http::HttpOptions;
 use crate::http::rates::{Counter, Detail, sample};
 use crate::http::state::{State, now_ms};
 use crate::http::tests::node::about;
 use crate::node::{AmqpOptions, Node};
-use crate::operator::{self, messages, queues};
+use crate::operator::{self, queues};
 
 fn publish(node: &Node, queue: &str, count: usize) {
+    let host = node.hosts.find("/").unwrap();
+    let guest = node.access.log_in_without_password(b"guest", Peer::local()).unwrap();
+    let message =
+        OneMessage { exchange: b"", routing_key: queue.as_bytes(), properties: &[0, 0], body: b"x" };
     for _ in 0..count {
-        let place = (&b""[..], queue.as_bytes());
-        assert!(messages::publish(node, "/", place, &Properties::default(), b"x").unwrap());
+        assert_eq!(publish_once(node, &host, &guest, &message), Ok(true));
     }
 }
 
