@@ -22,6 +22,12 @@ impl Session {
             let close = channel::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(number, &Method::ChannelClose(close));
         } else {
+            if self.begins_end_of_parked() {
+                self.handle_parked(turn);
+            }
+            if self.outcome != Outcome::Running {
+                return;
+            }
             self.tell_what_waits(turn);
             let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(0, &Method::ConnectionClose(close));

@@ -15,19 +15,41 @@ use hairstreak_wire::amqp::{
 use super::channel::Content;
 use super::fault::{Fault, SHOWN_SIZE};
 use super::publishing::out_of_turn;
-use super::reading::{BodyFrame, Reading};
+use super::reading::{BodyFrame, Reading, Step};
 use super::session::{Outcome, Session};
 use super::turn::Turn;
 use crate::node::REPLIES_BYTES_MAX;
-
-/// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
-type Step = (usize, Result<(), (Fault, u16)>);
 
 impl Session {
     /// Handles what is in `bytes`. Returns how many bytes were used; the rest is handed in again with more behind it.
     pub(super) fn handle_frames(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
         let mut at = 0;
+        loop {
+            // Frames that wait for the end of the memory alarm come first.
+            if self.may_unpark() {
+                self.handle_parked(turn);
+            }
+            if self.may_unpark() {
+                break;
+            }
+            at += self.handle_run(&bytes[at..], turn);
+            if !self.may_unpark() {
+                break;
+            }
+        }
+        if self.parked.is_in_the_way() && self.node.is_alarmed() {
+            self.block(turn);
+        }
+        at
+    }
+
+    /// Handles frames until more bytes are needed, or something else comes first. Returns how many bytes were used.
+    pub(super) fn handle_run(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
+        let mut at = 0;
         while self.outcome == Outcome::Running {
+            if self.may_unpark() {
+                return at;
+            }
             // The client does not read its answers, or others have waited long enough.
             if turn.output.queued_bytes() >= REPLIES_BYTES_MAX || turn.is_over() {
                 return at;
@@ -46,7 +68,7 @@ impl Session {
 
     /// Handles the next frame, or the next messages that are like the last one.
     fn handle_next(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
-        match &self.reading {
+        match &mut self.reading {
             Reading::Start => {}
             Reading::Body(frame) => {
                 let channel = frame.channel;
@@ -54,10 +76,23 @@ impl Session {
                 return (count, result.map_err(|fault| (fault, channel)));
             }
             Reading::Long(_) => return self.take_long(bytes, turn),
+            Reading::Parked { missing } => {
+                let count = self.parked.take(bytes, missing);
+                if *missing == 0 {
+                    self.reading = Reading::Start;
+                }
+                return (count, Ok(()));
+            }
         }
-        let count = self.publish_same(bytes, turn);
-        if count > 0 {
-            return (count, Ok(()));
+        if self.parked.is_in_the_way() {
+            if let Some(step) = self.park_behind(bytes, turn) {
+                return step;
+            }
+        } else {
+            let count = self.publish_same(bytes, turn);
+            if count > 0 {
+                return (count, Ok(()));
+            }
         }
         match self.begins_body(bytes) {
             Ok(true) => return (FRAME_HEADER_SIZE, Ok(())),
@@ -167,6 +202,7 @@ impl Session {
             Reading::Start => 0,
             Reading::Body(frame) => frame.missing + 1,
             Reading::Long(gathered) => whole_size(gathered).saturating_sub(gathered.len()),
+            Reading::Parked { missing } => *missing,
         }
     }
 
@@ -192,16 +228,25 @@ impl Session {
             FrameKind::Heartbeat => Ok(()),
             FrameKind::Header => self.take_header(channel, frame.payload, turn),
             FrameKind::Body => self.refuse_body(channel),
-            FrameKind::Method if self.has_to_wait(frame.payload, turn) => return (0, Ok(())),
-            FrameKind::Method => match self.publish_whole(frame, bytes, turn) {
-                Some((size, result)) => return (size, result.map_err(|fault| (fault, channel))),
-                None => self.take_method(channel, frame.payload, turn),
-            },
+            FrameKind::Method => {
+                if let Some(step) = self.park_publish(channel, (&bytes[..size], frame.payload), turn) {
+                    return step;
+                }
+                match self.publish_whole(frame, bytes, turn) {
+                    Some((size, result)) => return (size, result.map_err(|fault| (fault, channel))),
+                    None => self.take_method(channel, frame.payload, turn),
+                }
+            }
         };
         (size, result.map_err(|fault| (fault, channel)))
     }
 
-    fn take_method(&mut self, channel: u16, payload: &[u8], turn: &mut Turn<'_>) -> Result<(), Fault> {
+    pub(super) fn take_method(
+        &mut self,
+        channel: u16,
+        payload: &[u8],
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Fault> {
         let id = method_id(payload).unwrap_or_default();
         if self.is_channel_closing(channel) {
             return self.take_while_closing(channel, id, turn);

@@ -26,6 +26,8 @@ mod mail;
 mod memo;
 mod methods;
 mod names;
+mod parked;
+mod parking;
 mod product;
 mod protocol;
 mod publish;

@@ -1,7 +1,7 @@
 //! An AMQP connection as a [`Protocol`]: the calls of the event loop.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use hairstreak_base::BodyBuffer;
 use hairstreak_transport::event_loop::{Context, End, Protocol};
@@ -14,11 +14,14 @@ use super::handshake::push_close;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
 use super::server::DRAIN_TIME;
-use super::session::Outcome;
+use super::session::{Outcome, Session};
 use super::turn::{ENTRIES_MAX, Promises, Turn};
 use crate::node::encoding::push_method;
 use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use crate::tls::PeerTls;
+
+/// The wait for a busy virtual host before parked frames of a connection that ends are dropped. The lock is held for milliseconds at most.
+const PARKED_PATIENCE: Duration = Duration::from_secs(1);
 
 type AmqpContext<'a> = Context<'a, AmqpConnection, Mail>;
 
@@ -81,7 +84,7 @@ impl Protocol for AmqpConnection {
         member.session.report(&member.listed.entry.figures, context.connection);
         if member.is_unread && unwritten < REPLIES_BYTES_MAX / 2 {
             member.is_unread = false;
-            context.resume();
+            go_on(&member.session, context);
         }
         if member.is_full && unwritten < UNWRITTEN_MAX / 2 {
             (member.is_full, member.has_room) = (false, true);
@@ -281,7 +284,10 @@ impl AmqpConnection {
             session.refuse(fault, 0, &mut turn);
         }
         let input = if takes_input { connection.input.unread() } else { &[] };
-        let used = if input.is_empty() { 0 } else { session.handle_frames(input, &mut turn) };
+        let used = if takes_input { session.handle_frames(input, &mut turn) } else { 0 };
+        if session.parked.is_ending {
+            session.handle_parked(&mut turn);
+        }
         // A change without an answer, too, is on disk before the client hears anything that comes later.
         turn.hold_behind_changes();
         session.tell_all_confirms(&mut turn);
@@ -320,7 +326,7 @@ impl AmqpConnection {
             return Ok(());
         }
         if self.node.is_alarmed() {
-            if session.throttle.has_to_wait() {
+            if session.throttle.is_waiting() {
                 if context.connection.has_peer_ended() {
                     return Err(AmqpError::Gone);
                 }
@@ -331,7 +337,7 @@ impl AmqpConnection {
                 let unblocked = Method::ConnectionUnblocked(connection::Unblocked {});
                 push_method(&mut context.connection.output, 0, &unblocked);
             }
-            context.resume();
+            go_on(session, context);
         }
         Ok(())
     }
@@ -349,6 +355,12 @@ impl AmqpConnection {
 
     /// The connection leaves its virtual host: what it had not settled goes back.
     fn leave(&mut self, context: &mut AmqpContext<'_>) {
+        if let Some(member) = &mut self.member
+            && member.session.begins_end_of_parked()
+        {
+            *context.patience = PARKED_PATIENCE;
+            self.in_turn(context, false);
+        }
         let Some(mut member) = self.member.take() else { return };
         log::info!(connection = &*member.listed.entry.name; "closing AMQP connection");
         member.session.throttle.forget();
@@ -361,5 +373,13 @@ impl AmqpConnection {
         state.leave(member.id, now);
         state.outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
         self.node.note(&member.host, &mut state);
+    }
+}
+
+/// Reads again. Frames that are parked are handled first, and there need be no other input.
+fn go_on(session: &Session, context: &mut AmqpContext<'_>) {
+    context.resume();
+    if session.parked.is_in_the_way() {
+        context.yield_turn();
     }
 }

@@ -10,8 +10,8 @@ use hairstreak_broker::Refusal;
 use hairstreak_broker::message::{Attributes, BodyView, Message};
 use hairstreak_broker::vhost::{NamedRoute, Published};
 use hairstreak_wire::amqp::{
-    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method,
-    ReplyCode, basic, connection, decode_frame, method_id,
+    ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, ReplyCode,
+    basic, decode_frame, method_id,
 };
 
 use super::body::{Assembly, SHARED_BODY_MIN};
@@ -195,18 +195,6 @@ impl Session {
         let pending = PendingPublish { publish: publish_head, properties, attributes, body, route };
         let size = channel.transaction.as_mut().map_or(0, |transaction| transaction.add_publish(pending));
         self.throttle.hold(size).map_err(in_method)
-    }
-
-    /// Whether the method with this payload has to wait: it publishes, and the alarm is raised.
-    pub(super) fn has_to_wait(&mut self, payload: &[u8], turn: &mut Turn<'_>) -> bool {
-        if !self.node.is_alarmed() || method_id(payload) != Some(basic::Publish::ID) {
-            return false;
-        }
-        if self.throttle.block() && self.hears_blocked {
-            let blocked = connection::Blocked { reason: b"low on memory" };
-            turn.reply(0, &Method::ConnectionBlocked(blocked));
-        }
-        self.throttle.has_to_wait()
     }
 
     /// The channel publishes now. Confirms of the channel that published before go out, so that at the end of a turn only one channel is

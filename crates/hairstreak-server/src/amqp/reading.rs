@@ -1,4 +1,9 @@
-//! `Reading`: a frame that is not taken whole.
+//! `Reading`: a frame that is not taken whole; `Step`: what came of looking at what is here.
+
+use super::fault::Fault;
+
+/// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
+pub(super) type Step = (usize, Result<(), (Fault, u16)>);
 
 /// The received part of a frame that has not come whole.
 #[derive(Debug, Default)]
@@ -10,6 +15,8 @@ pub(super) enum Reading {
     Long(Vec<u8>),
     /// In a body frame.
     Body(BodyFrame),
+    /// In a frame that is parked: `missing` bytes are to come.
+    Parked { missing: usize },
 }
 
 /// A body frame whose header was taken.

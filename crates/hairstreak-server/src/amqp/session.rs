@@ -11,6 +11,7 @@ use foldhash::fast::RandomState;
 use hairstreak_transport::Connection;
 
 use super::channel::Channel;
+use super::parked::Parked;
 use super::reading::Reading;
 use super::throttle::Throttle;
 use super::tuned::Tuned;
@@ -30,6 +31,8 @@ pub(super) struct Session {
     /// The received part of a long frame or of a body.
     pub reading: Reading,
     pub throttle: Throttle,
+    /// Frames that wait for the end of the memory alarm.
+    pub parked: Parked,
     pub outcome: Outcome,
 }
 
@@ -48,6 +51,7 @@ pub(super) enum Outcome {
 impl Session {
     pub fn new(node: Arc<Node>, tuned: Tuned, hears_blocked: bool) -> Session {
         Session {
+            parked: Parked::new(Arc::clone(&node.account)),
             node,
             tuned,
             hears_blocked,

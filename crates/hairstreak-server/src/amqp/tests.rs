@@ -20,6 +20,7 @@ use crate::operator::DataPlace;
 mod busy;
 mod cuts;
 mod ends;
+mod memory;
 mod promises;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };

@@ -1,15 +1,15 @@
 //! `Throttle`: the memory that a connection holds, and whether the connection has to wait.
 //!
-//! Publishers wait while the node's messages have too much memory. A connection that publishes then is read no more until the alarm is over. Its client
-//! is told, if it wants to be (connection.blocked). A connection that only consumes is read on: its acknowledgements free the memory. A
-//! connection that does both is read on, too, for [`GRACE_BYTES`]: its acknowledgements come behind its messages. So is a connection that
-//! holds part of a message, or an open transaction: only going on makes that memory less.
+//! Publishers wait while the node's messages have too much memory, and their clients are told if they want to be (connection.blocked). A connection that only
+//! publishes is not read until the alarm is over. A connection that also consumes is read on: its messages are parked
+//! (`parking`), and its acknowledgements free memory. So is a connection that holds part of a message. A transaction that has messages
+//! may get to its end, for [`GRACE_BYTES`].
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
 
-/// Bytes that a connection that also consumes may send while the alarm is raised.
-const GRACE_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes that a connection may send while the alarm is raised, and still add messages to a transaction that has some.
+const GRACE_BYTES: usize = 4 * 1024 * 1024;
 /// Messages whose bodies have not come whole may have so many times the size of the largest message, in all channels of a connection.
 const PARTIAL_MESSAGES_MAX: u64 = 2;
 
@@ -21,6 +21,8 @@ const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 pub(super) struct Throttle {
     /// The connection has published while the alarm was raised.
     is_blocked: bool,
+    /// A message has to wait, and with it all that is behind it.
+    is_waiting: bool,
     /// The connection has consumers, or had some.
     pub has_consumed: bool,
     /// Bytes that came while the connection was blocked.
@@ -43,7 +45,7 @@ impl Throttle {
 
     /// The alarm is over. Returns whether the connection was blocked.
     pub fn unblock(&mut self) -> bool {
-        self.grace_bytes = 0;
+        (self.grace_bytes, self.is_waiting) = (0, false);
         std::mem::take(&mut self.is_blocked)
     }
 
@@ -52,11 +54,29 @@ impl Throttle {
         self.is_blocked
     }
 
+    /// Nothing more is read until the alarm is over.
+    pub fn wait(&mut self) {
+        self.is_waiting = true;
+    }
+
     /// Whether nothing more is read until the alarm is over.
-    pub fn has_to_wait(&self) -> bool {
-        let goes_on = self.has_consumed || self.announced_bytes > 0 || self.transaction_bytes > 0;
-        let has_grace = (self.grace_bytes as u64) < GRACE_BYTES as u64 + self.announced_bytes;
-        self.is_blocked && !(goes_on && has_grace)
+    pub fn is_waiting(&self) -> bool {
+        self.is_waiting
+    }
+
+    /// Whether messages are parked, because something behind them makes memory less.
+    pub fn may_park(&self) -> bool {
+        self.has_consumed || self.announced_bytes > 0
+    }
+
+    /// Whether a transaction may still have more messages.
+    pub fn has_grace(&self) -> bool {
+        self.grace_bytes < GRACE_BYTES
+    }
+
+    /// The bytes that are to come of messages that have begun.
+    pub fn missing_bytes(&self) -> usize {
+        (self.announced_bytes as usize).saturating_sub(self.partial_bytes)
     }
 
     /// So many bytes of input were used.
@@ -124,33 +144,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_only_publishes_waits_at_once_and_whoever_can_free_memory_goes_on_for_a_while() {
-        let mut publisher = Throttle::default();
-        assert!(!publisher.has_to_wait());
-        assert!(publisher.block() && !publisher.block());
-        assert!(publisher.has_to_wait());
-        let mut consumer = Throttle { has_consumed: true, ..Throttle::default() };
-        consumer.block();
-        consumer.note_input(GRACE_BYTES - 1);
-        assert!(!consumer.has_to_wait());
-        consumer.note_input(1);
-        assert!(consumer.has_to_wait());
-        assert!(consumer.unblock() && !consumer.has_to_wait());
+    fn a_connection_waits_until_the_alarm_is_over() {
+        let mut throttle = Throttle::default();
+        assert!(throttle.block() && !throttle.block());
+        assert!(throttle.is_blocked() && !throttle.is_waiting());
+        throttle.wait();
+        assert!(throttle.is_waiting());
+        assert!(throttle.unblock() && !throttle.unblock());
+        assert!(!throttle.is_waiting());
     }
 
     #[test]
-    fn a_message_that_has_begun_may_end_and_counts_by_what_has_come() {
+    fn a_transaction_may_have_so_many_bytes_more() {
+        let mut throttle = Throttle::default();
+        throttle.note_input(GRACE_BYTES);
+        throttle.block();
+        throttle.note_input(GRACE_BYTES - 1);
+        assert!(throttle.has_grace());
+        throttle.note_input(1);
+        assert!(!throttle.has_grace());
+        throttle.unblock();
+        assert!(throttle.has_grace());
+    }
+
+    #[test]
+    fn messages_are_parked_where_something_behind_them_makes_memory_less() {
+        assert!(!Throttle::default().may_park());
+        assert!(Throttle { has_consumed: true, ..Throttle::default() }.may_park());
+        let mut throttle = Throttle::default();
+        throttle.begin_partial(1000, 600).unwrap();
+        assert!(throttle.may_park());
+        throttle.end_partial(1000, 0);
+        assert!(!throttle.may_park());
+    }
+
+    #[test]
+    fn a_message_that_has_begun_counts_by_what_has_come() {
         let mut throttle = Throttle::default();
         throttle.begin_partial(1000, 600).unwrap();
         assert!(throttle.begin_partial(201, 600).is_err());
-        assert_eq!(throttle.change(), (0, 0));
+        assert_eq!((throttle.change(), throttle.missing_bytes()), ((0, 0), 1000));
         throttle.receive_partial(10);
-        assert_eq!(throttle.change(), (0, 10));
-        throttle.block();
-        assert!(!throttle.has_to_wait());
+        assert_eq!((throttle.change(), throttle.missing_bytes()), ((0, 10), 990));
         throttle.end_partial(1000, 10);
-        assert!(throttle.has_to_wait());
-        assert_eq!(throttle.change(), (10, 0));
+        assert_eq!((throttle.change(), throttle.missing_bytes()), ((10, 0), 0));
     }
 
     #[test]

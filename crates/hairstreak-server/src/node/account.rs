@@ -1,30 +1,36 @@
 //! `Account`: the memory of all messages, and the publishers that wait for it.
 
 use super::alarm::{Alarm, Change};
+use super::parking::Parking;
 use super::timekeeper::Timekeeper;
 
 /// The memory of all messages of the node. Virtual hosts and connections tell their part of it.
 pub(crate) struct Account {
     pub alarm: Alarm,
     pub timekeeper: Timekeeper,
+    pub parking: Parking,
 }
 
 impl Account {
     /// `watermark`: bytes of messages at which publishers are stopped.
     pub fn new(watermark: usize) -> Account {
-        Account { alarm: Alarm::new(watermark), timekeeper: Timekeeper::new() }
+        Account { alarm: Alarm::new(watermark), timekeeper: Timekeeper::new(), parking: Parking::default() }
     }
 
     /// Changes the watermark. The alarm follows at once.
     pub fn set_watermark(&self, watermark: usize) {
-        if self.alarm.set_watermark(watermark) == Change::Cleared {
-            self.timekeeper.wake_publishers();
-        }
+        self.follow(self.alarm.set_watermark(watermark));
     }
 
     /// The memory of a part of the node has changed from `before` bytes to `now`.
     pub fn note(&self, before: usize, now: usize) {
-        if self.alarm.note(before, now) == Change::Cleared {
+        self.follow(self.alarm.note(before, now));
+    }
+
+    #[inline]
+    fn follow(&self, change: Change) {
+        if change == Change::Cleared {
+            self.parking.renew_grace();
             self.timekeeper.wake_publishers();
         }
     }

@@ -16,6 +16,7 @@ mod lingering;
 mod node;
 mod options;
 mod outlets;
+mod parking;
 mod post;
 mod publishers;
 mod received;
@@ -26,6 +27,7 @@ mod shared_host;
 mod timekeeper;
 mod totals;
 
+pub(crate) use account::Account;
 pub(crate) use connections::{ClientInfo, ConnectionEntry, Figures, Listed, Peer};
 pub(crate) use journal::{Commit, Journal, JournalError};
 #[cfg(test)]

@@ -254,16 +254,16 @@ impl<P: Protocol> Harness<P> {
         entry.is_deferred |= wish.defers;
         match result {
             Ok(()) if wish.closes => entry.phase = Phase::Draining,
-            Ok(()) if wish.resumes || wish.yields => self.resume(index),
+            Ok(()) if wish.resumes || wish.yields => self.resume(index, wish.yields),
             Ok(()) => {}
             Err(error) => self.end(index, End::Protocol(error)),
         }
     }
 
-    /// The protocol takes the bytes that are in the buffer already.
-    fn resume(&mut self, index: usize) {
+    /// The protocol takes the bytes that are in the buffer already. One that has yielded is called whether or not there are any.
+    fn resume(&mut self, index: usize, has_yielded: bool) {
         let Some(entry) = self.table.get_mut(index) else { return };
-        if !entry.connection.input.unread().is_empty() {
+        if has_yielded || !entry.connection.input.unread().is_empty() {
             self.call(index, |protocol, context| protocol.handle_bytes(context));
         }
     }

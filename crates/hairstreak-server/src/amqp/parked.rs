@@ -1,0 +1,101 @@
+//! `Parked`: the frames of a connection that wait for the end of the memory alarm.
+
+use std::sync::Arc;
+
+use crate::node::Account;
+
+/// The parked frames of a connection.
+pub(super) struct Parked {
+    /// The frames as they came. The last may be on its way.
+    frames: Vec<u8>,
+    /// The bytes of the frames, those to come included.
+    size: usize,
+    /// The channels that have frames here.
+    channels: Vec<u16>,
+    /// An acknowledgement has gone ahead.
+    pub is_overtaken: bool,
+    /// The frames are being handled: what is to be parked stays where it is.
+    pub is_handled: bool,
+    /// The connection ends: its frames are handled whatever the alarm.
+    pub is_ending: bool,
+    account: Arc<Account>,
+}
+
+impl Parked {
+    pub fn new(account: Arc<Account>) -> Parked {
+        Parked {
+            frames: Vec::new(),
+            size: 0,
+            channels: Vec::new(),
+            is_overtaken: false,
+            is_handled: false,
+            is_ending: false,
+            account,
+        }
+    }
+
+    /// Whether frames that come now may have to go behind others.
+    pub fn is_in_the_way(&self) -> bool {
+        self.size > 0 && !self.is_handled
+    }
+
+    /// Whether a channel has frames here.
+    pub fn has_channel(&self, channel: u16) -> bool {
+        self.channels.contains(&channel)
+    }
+
+    /// Takes what is here of a frame of which `missing` bytes are to come. Returns how many bytes that is.
+    pub fn take(&mut self, bytes: &[u8], missing: &mut usize) -> usize {
+        let count = bytes.len().min(*missing);
+        *missing -= count;
+        self.frames.extend_from_slice(&bytes[..count]);
+        count
+    }
+
+    /// Whether the connection may end with these frames handled. Else they are dropped.
+    pub fn may_be_let_in(&self) -> bool {
+        let Account { alarm, parking, .. } = &*self.account;
+        !alarm.is_raised() || parking.let_in(self.size, alarm.watermark())
+    }
+
+    /// Lends the frames to be handled.
+    pub fn lend(&mut self) -> Vec<u8> {
+        self.is_handled = true;
+        std::mem::take(&mut self.frames)
+    }
+
+    /// Takes the frames back, of which the first `used` bytes are handled.
+    pub fn take_back(&mut self, frames: Vec<u8>, used: usize) {
+        (self.frames, self.is_handled) = (frames, false);
+        self.drop_handled(used);
+    }
+
+    /// Takes place for a frame of a channel. Returns false if there is no room. `spare`: bytes that go above the bound.
+    pub fn reserve(&mut self, channel: u16, size: usize, spare: usize) -> bool {
+        let Account { alarm, parking, .. } = &*self.account;
+        if !parking.park(self.size, size, spare, alarm.watermark()) {
+            return false;
+        }
+        self.size += size;
+        if !self.channels.contains(&channel) {
+            self.channels.push(channel);
+        }
+        true
+    }
+
+    /// So many bytes at the start are handled.
+    fn drop_handled(&mut self, size: usize) {
+        self.frames.drain(..size);
+        self.size -= size;
+        self.account.parking.leave(size);
+        if self.size == 0 {
+            (self.frames, self.channels, self.is_overtaken) = (Vec::new(), Vec::new(), false);
+        }
+    }
+}
+
+impl Drop for Parked {
+    fn drop(&mut self) {
+        self.account.parking.leave(self.size);
+    }
+}

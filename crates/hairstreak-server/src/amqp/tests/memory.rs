@@ -1,0 +1,271 @@
+//! The memory alarm: what waits, what goes ahead, and what is gained by none.
+
+use hairstreak_transport::event_loop::Address;
+use hairstreak_wire::amqp::{
+    Method, basic, channel, confirm, connection, encode_body, encode_content_header, queue, tx,
+};
+
+use super::{FRAME_SIZE, World, login, method_names};
+use crate::amqp::AmqpHarness;
+use crate::node::AmqpOptions;
+
+const WATERMARK: usize = 4 << 20;
+const LARGE: usize = 1 << 20;
+
+/// A node that is short of memory soon, and a client that has three messages of the queue `work` to settle.
+fn world() -> World {
+    let options = AmqpOptions { memory_watermark: WATERMARK, ..AmqpOptions::default() };
+    let mut node = AmqpHarness::new(&options, None).unwrap();
+    let client = node.connect().unwrap();
+    let mut world = World { node, client };
+    world.say(&login());
+    let mut bytes = Vec::new();
+    for number in [1, 2] {
+        Method::ChannelOpen(channel::Open {}).encode(number, &mut bytes);
+    }
+    for queue in [&b"work"[..], b"out", b"full"] {
+        Method::QueueDeclare(queue::Declare { queue, no_wait: true, ..Default::default() })
+            .encode(1, &mut bytes);
+    }
+    for _ in 0..3 {
+        publish(1, b"work", 10, &mut bytes);
+    }
+    let consume = basic::Consume { queue: b"work", no_wait: true, ..Default::default() };
+    Method::BasicConsume(consume).encode(1, &mut bytes);
+    world.say(&bytes);
+    world
+}
+
+fn publish(number: u16, routing_key: &[u8], size: usize, bytes: &mut Vec<u8>) {
+    Method::BasicPublish(basic::Publish { routing_key, ..Default::default() }).encode(number, bytes);
+    encode_content_header(number, size as u64, &[0, 0], bytes);
+    encode_body(number, &vec![7; size], FRAME_SIZE as usize, bytes);
+}
+
+fn ack(delivery_tag: u64) -> Method<'static> {
+    Method::BasicAck(basic::Ack { delivery_tag, multiple: true })
+}
+
+impl World {
+    /// The client sends bytes as long as the node reads. Returns how many were read, and the names of the methods that came back.
+    fn send(&mut self, bytes: &[u8]) -> (usize, Vec<&'static str>) {
+        let (mut at, mut written) = (0, Vec::new());
+        while at < bytes.len() && self.node.is_reading(self.client) {
+            at += self.node.read(self.client, &bytes[at..]);
+            self.node.settle();
+            self.node.write(self.client, usize::MAX, &mut written);
+        }
+        self.node.write(self.client, usize::MAX, &mut written);
+        (at, method_names(&written))
+    }
+
+    fn say(&mut self, bytes: &[u8]) -> Vec<&'static str> {
+        self.send(bytes).1
+    }
+
+    fn say_methods(&mut self, number: u16, methods: &[Method<'_>]) -> Vec<&'static str> {
+        let mut bytes = Vec::new();
+        methods.iter().for_each(|method| method.encode(number, &mut bytes));
+        self.say(&bytes)
+    }
+
+    /// The methods that have come meanwhile.
+    fn hear(&mut self) -> Vec<&'static str> {
+        self.say(&[])
+    }
+
+    /// Another client joins. Returns the one that spoke before.
+    fn switch(&mut self) -> Address {
+        let other = self.node.connect().unwrap();
+        let before = std::mem::replace(&mut self.client, other);
+        self.say(&login());
+        self.say_methods(1, &[Method::ChannelOpen(channel::Open {})]);
+        before
+    }
+
+    /// Another client fills the memory.
+    fn raise(&mut self) {
+        let before = self.switch();
+        let mut bytes = Vec::new();
+        (0..2 * WATERMARK / LARGE).for_each(|_| publish(1, b"full", LARGE, &mut bytes));
+        self.send(&bytes);
+        assert!(!self.node.is_reading(self.client), "the alarm is not raised");
+        self.node.break_off(self.client);
+        self.node.settle();
+        self.client = before;
+    }
+
+    /// Another client frees the memory.
+    fn clear(&mut self) {
+        let before = self.switch();
+        self.say_methods(1, &[Method::QueuePurge(queue::Purge { queue: b"full", no_wait: true })]);
+        self.node.settle();
+        self.client = before;
+    }
+
+    fn ready(&self) -> u64 {
+        self.node.figures().counts.ready
+    }
+
+    fn unacknowledged(&self) -> u64 {
+        self.node.figures().counts.unacknowledged
+    }
+}
+
+#[test]
+fn acknowledgements_go_ahead_of_messages_that_wait() {
+    let mut world = world();
+    world.say_methods(1, &[Method::ConfirmSelect(confirm::Select { no_wait: true })]);
+    world.raise();
+    let full = world.ready();
+    let mut bytes = Vec::new();
+    publish(1, b"out", 5000, &mut bytes);
+    ack(2).encode(1, &mut bytes);
+    publish(1, b"out", 0, &mut bytes);
+    ack(3).encode(1, &mut bytes);
+    assert_eq!(world.say(&bytes), [""; 0]);
+    assert_eq!((world.ready(), world.unacknowledged()), (full, 0));
+    world.clear();
+    assert_eq!(world.hear(), ["basic.ack"]);
+    assert_eq!(world.ready(), 2);
+    assert_eq!(world.leave(), 0);
+}
+
+#[test]
+fn what_comes_behind_a_waiting_message_keeps_its_order() {
+    let mut world = world();
+    world.raise();
+    let mut bytes = Vec::new();
+    publish(1, b"out", 10, &mut bytes);
+    let passive = queue::Declare { queue: b"out", passive: true, ..Default::default() };
+    Method::QueueDeclare(passive.clone()).encode(1, &mut bytes);
+    Method::ChannelClose(channel::Close::default()).encode(1, &mut bytes);
+    Method::QueueDeclare(passive).encode(2, &mut bytes);
+    assert_eq!(world.say(&bytes), ["queue.declare-ok"], "the answer of the other channel");
+    assert_eq!(world.say_methods(0, &[Method::ConnectionClose(connection::Close::default())]), [""; 0]);
+    world.clear();
+    assert_eq!(world.hear(), ["queue.declare-ok", "channel.close-ok", "connection.close-ok"]);
+    // The message, and what the closed channel had not settled.
+    assert_eq!(world.ready(), 4);
+}
+
+#[test]
+fn an_acknowledgement_that_fails_fails_in_its_turn() {
+    let mut world = world();
+    world.raise();
+    let mut bytes = Vec::new();
+    publish(1, b"out", 10, &mut bytes);
+    ack(99).encode(1, &mut bytes);
+    assert_eq!(world.say(&bytes), [""; 0]);
+    world.clear();
+    assert_eq!(world.hear(), ["channel.close"]);
+    assert_eq!(world.ready(), 4);
+}
+
+#[test]
+fn a_client_that_connects_again_gains_nothing() {
+    let mut world = world();
+    world.raise();
+    let (full, told) = (world.ready(), world.node.figures().told_bytes);
+    let mut bytes = Vec::new();
+    (0..100).for_each(|_| publish(2, b"out", 100_000, &mut bytes));
+    for _ in 0..5 {
+        let (taken, _) = world.send(&bytes);
+        // A quarter of the watermark, and what one read takes.
+        assert!((WATERMARK / 8..WATERMARK / 2).contains(&taken), "{taken} bytes");
+        assert!(!world.node.is_reading(world.client));
+        world.node.break_off(world.client);
+        world.node.settle();
+        assert!(world.ready() <= full + 3);
+        assert!(world.node.figures().told_bytes <= told);
+        world.switch();
+        let mut begin = Vec::new();
+        Method::ChannelOpen(channel::Open {}).encode(2, &mut begin);
+        Method::QueueDeclare(queue::Declare { no_wait: true, exclusive: true, ..Default::default() })
+            .encode(2, &mut begin);
+        Method::BasicConsume(basic::Consume { no_wait: true, ..Default::default() }).encode(2, &mut begin);
+        world.say(&begin);
+    }
+    world.clear();
+    assert_eq!(world.ready(), 3);
+}
+
+#[test]
+fn a_greedy_client_locks_no_other_out() {
+    let mut world = world();
+    world.raise();
+    let modest = world.switch();
+    let consume = basic::Consume { queue: b"work", no_wait: true, ..Default::default() };
+    world.say_methods(1, &[Method::BasicConsume(consume)]);
+    let mut bytes = Vec::new();
+    (0..100).for_each(|_| publish(1, b"out", 100_000, &mut bytes));
+    world.send(&bytes);
+    assert!(!world.node.is_reading(world.client), "the greedy client goes on");
+    world.client = modest;
+    let mut bytes = Vec::new();
+    publish(1, b"out", 60_000, &mut bytes);
+    ack(3).encode(1, &mut bytes);
+    world.say(&bytes);
+    assert_eq!(world.unacknowledged(), 0);
+}
+
+#[test]
+fn a_message_is_kept_whose_client_has_acknowledged_behind_it_and_ends() {
+    for (acknowledges, expected) in [(true, 1), (false, 3)] {
+        let mut world = world();
+        world.raise();
+        let mut bytes = Vec::new();
+        publish(1, b"out", 10, &mut bytes);
+        if acknowledges {
+            ack(3).encode(1, &mut bytes);
+        }
+        world.say(&bytes);
+        world.node.break_off(world.client);
+        world.node.settle();
+        world.clear();
+        // The message, or the three deliveries that were not settled.
+        assert_eq!(world.ready(), expected);
+    }
+}
+
+#[test]
+fn a_transaction_that_has_messages_may_be_committed() {
+    let mut world = world();
+    world.say_methods(2, &[Method::TxSelect(tx::Select {})]);
+    let mut bytes = Vec::new();
+    publish(2, b"out", 10, &mut bytes);
+    world.say(&bytes);
+    world.raise();
+    let full = world.ready();
+    Method::TxCommit(tx::Commit {}).encode(2, &mut bytes);
+    assert_eq!(world.say(&bytes), ["tx.commit-ok"]);
+    assert_eq!(world.ready(), full + 2);
+    // Another transaction waits.
+    assert_eq!(world.say(&bytes), [""; 0]);
+    assert_eq!(world.ready(), full + 2);
+    world.clear();
+    assert_eq!(world.hear(), ["tx.commit-ok"]);
+    assert_eq!(world.ready(), 3);
+}
+
+#[test]
+fn frames_in_pieces_are_parked_as_those_that_come_whole() {
+    for piece in [1, 7, 11, 1000] {
+        let mut world = world();
+        world.raise();
+        let mut bytes = Vec::new();
+        publish(1, b"out", 5000, &mut bytes);
+        ack(3).encode(1, &mut bytes);
+        bytes.chunks(piece).for_each(|part| assert_eq!(world.say(part), [""; 0]));
+        assert_eq!(world.unacknowledged(), 0);
+        // The alarm ends in the middle of a frame.
+        let mut more = Vec::new();
+        publish(1, b"out", 5000, &mut more);
+        let (begin, end) = more.split_at(more.len() / 2);
+        world.say(begin);
+        world.clear();
+        assert_eq!(world.ready(), 0, "{piece}");
+        world.say(end);
+        assert_eq!(world.ready(), 2, "{piece}");
+    }
+}
