@@ -65,6 +65,11 @@ fn rabbitmq_has_the_forms_of_its_http_api() {
 }
 
 #[test]
+fn rabbitmq_has_the_names_and_figures_that_tools_keep() {
+    check_rabbitmq("likenesses", &[]);
+}
+
+#[test]
 fn rabbitmq_answers_the_tools_that_watch_it() {
     check_rabbitmq("tools", &[]);
 }
@@ -133,6 +138,11 @@ fn our_node_keeps_to_the_limits_of_virtual_hosts_and_users() {
 #[test]
 fn our_node_has_the_forms_of_the_http_api() {
     check_ours("forms");
+}
+
+#[test]
+fn our_node_has_the_names_and_figures_that_tools_keep() {
+    check_ours("likenesses");
 }
 
 #[test]
