@@ -26,6 +26,7 @@ pub use config::{
     AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
     HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
 };
+pub use definitions::JsonText;
 pub use hairstreak_broker::directory::{Change, Options as DirectoryOptions};
 pub use hairstreak_broker::service::{Limits as ServiceLimits, Options as ServiceOptions};
 #[doc(hidden)]

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use hairstreak_server::JsonText;
 use serde_json::{Map, Value, json};
 
 use super::client::HttpError;
@@ -122,8 +123,11 @@ fn import(arguments: &DefinitionsArguments, file: &Path) -> Result<(), Failure> 
     if bytes.len() as u64 > DEFINITIONS_SIZE_MAX {
         return Err(Failure::failed(format!("{name} has more than {DEFINITIONS_SIZE_MAX} bytes")));
     }
-    let imported: Map<String, Value> = serde_json::from_slice(&bytes)
-        .map_err(|error| Failure::failed(format!("{name} is no JSON object with definitions: {error}")))?;
+    // The same reader as the node's, so that a file that the node takes is not refused here.
+    let text = JsonText::new(&bytes);
+    let imported: Map<String, Value> = serde_json::from_slice(text.bytes()).map_err(|error| {
+        Failure::failed(format!("{name} is no JSON object with definitions: {}", text.explain(&error)))
+    })?;
     let client = arguments.target.open()?;
     client.post(&path(arguments), bytes).map_err(|error| explain(arguments, error))?;
     done(arguments, &imported.into(), "imported")

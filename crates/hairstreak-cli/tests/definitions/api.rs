@@ -19,6 +19,7 @@ pub struct Api {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Put(String, Value),
+    Post(String, Value),
     Delete(String),
 }
 
@@ -36,6 +37,10 @@ impl Api {
                 let put = self.agent.put(url(path)).header("authorization", AUTHORIZATION);
                 put.header("content-type", "application/json").send(body.to_string())?
             }
+            Request::Post(path, body) => {
+                let post = self.agent.post(url(path)).header("authorization", AUTHORIZATION);
+                post.header("content-type", "application/json").send(body.to_string())?
+            }
             Request::Delete(path) => {
                 self.agent.delete(url(path)).header("authorization", AUTHORIZATION).call()?
             }
@@ -43,12 +48,17 @@ impl Api {
         Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
     }
 
-    #[track_caller]
-    pub fn get(&self, path: &str) -> Value {
+    /// The status and the body of the answer to a GET.
+    pub fn ask(&self, path: &str) -> (u16, String) {
         let url = format!("{}/api/{path}", self.url);
         let mut response = self.agent.get(url).header("authorization", AUTHORIZATION).call().unwrap();
-        let text = response.body_mut().read_to_string().unwrap();
-        assert_eq!(response.status().as_u16(), 200, "{path}: {text}");
+        (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+    }
+
+    #[track_caller]
+    pub fn get(&self, path: &str) -> Value {
+        let (status, text) = self.ask(path);
+        assert_eq!(status, 200, "{path}: {text}");
         serde_json::from_str(&text).unwrap()
     }
 }

@@ -120,7 +120,10 @@ fn on_a_full_disk() {
     };
     let brief = queue::Declare { queue: b"brief", ..Default::default() };
     refused(ask(Method::QueueDeclare(queue_declaration("new", false))));
-    // The queue of the client that was refused acts, and would not survive.
+    // The queue of the client that was refused was taken back.
+    let passive = queue::Declare { passive: true, ..queue_declaration(&unanswered, false) };
+    let said = ask(Method::QueueDeclare(passive)).unwrap_err();
+    assert!(said.starts_with("404 NOT_FOUND"), "{said}");
     refused(ask(Method::QueueDeclare(queue_declaration(&unanswered, false))));
     refused(ask(Method::ExchangeDeclare(exchange_declaration("new", false))));
     ask(Method::QueueDeclare(queue_declaration(&answered[0], false))).unwrap();
@@ -152,12 +155,15 @@ fn on_a_full_disk() {
         assert!(start.elapsed() < LONG, "{text}");
     }
     answered.extend(more);
-    // Changes that were kept are written before later ones.
-    answered.extend([unanswered, "later".into()]);
+    answered.push("later".into());
+    let api = Api::new(&node.http);
+    assert_eq!(api.ask("health/checks/local-alarms").0, 200);
     node.kill();
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
     assert_eq!(client.unroutable("", &answered), [""; 0]);
+    // A change that was refused does not come back, though the disk took it up again while the node ran.
+    assert_eq!(client.unroutable("", std::slice::from_ref(&unanswered)), [unanswered]);
     drop(client);
     assert_eq!(node.stop().status, Some(0));
 }
@@ -178,13 +184,70 @@ fn refuse_operators(http: &str, data: &Path, queue: &str) {
         ("global-parameters/new", json!({"value": 1})),
     ] {
         let (status, text) = put(path, body);
-        assert!(status == 400 && text.contains(&reason), "{path}: {status} {text}");
+        assert!(status == 503 && text.contains(&reason), "{path}: {status} {text}");
+    }
+    for check in ["alarms", "local-alarms"] {
+        let (status, text) = api.ask(&format!("health/checks/{check}"));
+        assert!(status == 503 && text.contains(&reason), "{check}: {status} {text}");
     }
     assert_eq!(put(&format!("queues/%2F/{queue}"), json!({"durable": true})).0, 204);
     assert_eq!(put("queues/%2F/fleeting", json!({"durable": false})).0, 201);
     // A deletion acts, and is not promised.
     let (status, text) = api.send(&Request::Delete("users/guest".into())).unwrap();
-    assert!(status == 500 && text.contains(&reason), "{status} {text}");
+    assert!(status == 503 && text.contains(&reason), "{status} {text}");
+}
+
+#[test]
+fn operators_are_told_of_a_full_disk_with_the_first_change_and_each_later_one() {
+    run_on_disk("disks::operators_on_a_full_disk");
+}
+
+/// Run with the others it has no disk.
+#[test]
+fn operators_on_a_full_disk() {
+    let Some(place) = place_on_disk() else { return };
+    let node = place.start();
+    let api = Api::new(&node.http);
+    let filler = fill(&place);
+    let user = |number: usize| {
+        let tags: Vec<String> = (0..60).map(|tag| format!("{tag}{}", "x".repeat(250))).collect();
+        Request::Put(format!("users/u{number}"), json!({"password_hash": "", "tags": tags}))
+    };
+    let file = place.data().join("definitions.redb");
+    let reason = format!("the definitions cannot be written: no space is left for {}", file.display());
+    let mut count = 0;
+    let text = loop {
+        match api.send(&user(count)).unwrap() {
+            (201, _) => count += 1,
+            (status, text) => {
+                assert_eq!(status, 503, "{text}");
+                break text;
+            }
+        }
+    };
+    assert!(text.contains(&reason), "{text}");
+    assert_eq!(api.ask(&format!("users/u{count}")).0, 404, "a refused user is not there");
+    let (status, text) = api.send(&user(count)).unwrap();
+    assert!(status == 503 && text.contains(&reason), "{status} {text}");
+    let (status, text) = api.ask("health/checks/alarms");
+    assert!(status == 503 && text.contains(&reason), "{status} {text}");
+    fs::remove_file(filler).unwrap();
+    let start = Instant::now();
+    while api.ask("health/checks/alarms").0 != 200 {
+        assert!(start.elapsed() < LONG, "the disk has room again");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    node.kill();
+    let node = place.start();
+    let names: Vec<String> = Api::new(&node.http)
+        .get("users")
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|user| user["name"].as_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(names.iter().filter(|name| name.starts_with('u')).count(), count, "{names:?}");
+    assert!(!names.contains(&format!("u{count}")), "a refused user came back");
 }
 
 #[test]

@@ -69,9 +69,9 @@ pub fn start_in(data: &Path, config: &Path) -> Daemon {
 }
 
 impl Node {
-    /// kill -9.
-    pub fn kill(self) {
-        self.daemon.end_by(Signal::KILL);
+    /// kill -9. Returns the log.
+    pub fn kill(self) -> String {
+        self.daemon.end_by(Signal::KILL).errors
     }
 
     /// The memory of the process, in bytes.

@@ -10,12 +10,15 @@ use serde_json::{Value, json};
 use hairstreak_testkit::{Rng, rng, until};
 
 use crate::api::{Api, Request};
+use crate::daemon::End;
 use crate::node::{Node, Place};
 use crate::soak::amount;
 
 const OPERATORS: usize = 6;
 /// Users, virtual hosts and policies in each place that an operator has.
 const EACH: usize = 3;
+/// The routing key of each binding, which is its key in a path.
+const BINDING_KEY: &str = "k";
 /// RabbitMQ's hash of `test12`.
 const HASH: &str = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR";
 
@@ -28,6 +31,17 @@ enum Object {
     Permission(usize, usize),
     /// In `/`, or in a host.
     Policy(Option<usize>, usize),
+    /// The topic permissions of a user in a host.
+    TopicPermission(usize, usize),
+    /// A limit of a user.
+    UserLimit(usize),
+    /// The limits of a host, as RabbitMQ's tools set them.
+    HostLimit(usize),
+    Parameter(usize, usize),
+    Exchange(usize, usize),
+    Queue(usize, usize),
+    /// From an exchange to a queue of the same host.
+    Binding(usize, usize, usize),
 }
 
 /// The objects of an operator, and the variant that each has.
@@ -42,15 +56,31 @@ enum Change {
 fn apply(state: &mut State, change: Change) {
     match change {
         Change::Put(object, variant) => {
-            state.insert(object, variant);
+            // A binding has no values.
+            state.insert(object, if matches!(object, Object::Binding(..)) { 0 } else { variant });
         }
         Change::Delete(object) => {
             state.remove(&object);
-            state.retain(|other, _| match (object, other) {
-                (Object::User(user), Object::Permission(of, _)) => *of != user,
-                (Object::Host(host), Object::Permission(_, at) | Object::Policy(Some(at), _)) => *at != host,
-                _ => true,
-            });
+            state.retain(|other, _| !owners(*other).contains(&object));
+        }
+    }
+}
+
+/// The objects without which an object cannot be.
+fn owners(object: Object) -> Vec<Object> {
+    match object {
+        Object::User(_) | Object::Host(_) | Object::Policy(None, _) => Vec::new(),
+        Object::Permission(user, host) | Object::TopicPermission(user, host) => {
+            vec![Object::User(user), Object::Host(host)]
+        }
+        Object::UserLimit(user) => vec![Object::User(user)],
+        Object::Policy(Some(host), _)
+        | Object::HostLimit(host)
+        | Object::Parameter(host, _)
+        | Object::Exchange(host, _)
+        | Object::Queue(host, _) => vec![Object::Host(host)],
+        Object::Binding(host, exchange, queue) => {
+            vec![Object::Host(host), Object::Exchange(host, exchange), Object::Queue(host, queue)]
         }
     }
 }
@@ -58,27 +88,36 @@ fn apply(state: &mut State, change: Change) {
 /// A change that is granted in this state.
 fn random_change(state: &State, rng: &mut Rng) -> Change {
     loop {
-        let (one, other) = (rng.usize(..EACH), rng.usize(..EACH));
-        let object = match rng.u8(..5) {
+        let (one, other, third) = (rng.usize(..EACH), rng.usize(..EACH), rng.usize(..EACH));
+        let object = match rng.u8(..18) {
             0 => Object::User(one),
             1 => Object::Host(one),
             2 => Object::Permission(one, other),
             3 => Object::Policy(None, one),
-            _ => Object::Policy(Some(other), one),
+            4 => Object::Policy(Some(other), one),
+            5 => Object::TopicPermission(one, other),
+            6 => Object::UserLimit(one),
+            7 => Object::HostLimit(one),
+            8 => Object::Parameter(one, other),
+            9..12 => Object::Exchange(one, other),
+            12..15 => Object::Queue(one, other),
+            _ => Object::Binding(one, other, third),
         };
-        let has_place = match object {
-            Object::Permission(user, host) => {
-                state.contains_key(&Object::User(user)) && state.contains_key(&Object::Host(host))
-            }
-            Object::Policy(Some(host), _) => state.contains_key(&Object::Host(host)),
-            _ => true,
-        };
+        let has_owners = owners(object).iter().all(|owner| state.contains_key(owner));
         match rng.u8(..4) {
             0 if state.contains_key(&object) => return Change::Delete(object),
-            1.. if has_place => return Change::Put(object, rng.u64(..3)),
+            // Exchanges, queues and bindings are not changed.
+            1.. if has_owners && (is_changed(object) || !state.contains_key(&object)) => {
+                return Change::Put(object, rng.u64(..3));
+            }
             _ => {}
         }
     }
+}
+
+/// Whether an object that is there can be put again with other values.
+fn is_changed(object: Object) -> bool {
+    !matches!(object, Object::Exchange(..) | Object::Queue(..) | Object::Binding(..))
 }
 
 /// The names of an operator's objects.
@@ -102,9 +141,28 @@ impl Names {
                 format!("permissions/{}/{}", self.host(Some(host)), self.user(user))
             }
             Object::Policy(host, policy) => format!("policies/{}/o{}.p{policy}", self.host(host), self.0),
+            Object::TopicPermission(user, host) => {
+                format!("topic-permissions/{}/{}", self.host(Some(host)), self.user(user))
+            }
+            Object::UserLimit(user) => format!("user-limits/{}/max-channels", self.user(user)),
+            Object::HostLimit(host) => format!("vhost-limits/{}/max-queues", self.host(Some(host))),
+            Object::Parameter(host, number) => {
+                format!("parameters/shovel/{}/s{number}", self.host(Some(host)))
+            }
+            Object::Exchange(host, number) => format!("exchanges/{}/x{number}", self.host(Some(host))),
+            Object::Queue(host, number) => format!("queues/{}/q{number}", self.host(Some(host))),
+            Object::Binding(host, exchange, queue) => {
+                format!("bindings/{}/e/x{exchange}/q/q{queue}", self.host(Some(host)))
+            }
         };
         match change {
+            Change::Delete(object @ Object::Binding(..)) => {
+                Request::Delete(format!("{}/{BINDING_KEY}", path(object)))
+            }
             Change::Delete(object) => Request::Delete(path(object)),
+            Change::Put(object @ Object::Binding(..), _) => {
+                Request::Post(path(object), json!({"routing_key": BINDING_KEY}))
+            }
             Change::Put(object, variant) => {
                 let body = match object {
                     Object::User(_) => json!({"password_hash": HASH, "tags": format!("tag{variant}")}),
@@ -115,6 +173,19 @@ impl Names {
                     Object::Policy(..) => {
                         json!({"pattern": "^x", "definition": {"max-length": 1}, "priority": variant})
                     }
+                    Object::TopicPermission(..) => {
+                        json!({"exchange": "amq.topic", "write": format!("^{variant}"), "read": ""})
+                    }
+                    // Above the number of queues.
+                    Object::UserLimit(_) | Object::HostLimit(_) => json!({"value": variant + 10}),
+                    Object::Parameter(..) => {
+                        json!({"value": {"src-uri": "amqp://", "dest-uri": "amqp://", "n": variant}})
+                    }
+                    Object::Exchange(..) => {
+                        json!({"type": "topic", "durable": true, "arguments": {"n": variant}})
+                    }
+                    Object::Queue(..) => json!({"durable": true, "arguments": {"n": variant}}),
+                    Object::Binding(..) => unreachable!("bindings are posted"),
                 };
                 Request::Put(path(object), body)
             }
@@ -133,6 +204,9 @@ impl Names {
             if name.starts_with(&own) {
                 assert_eq!(row["password_hash"], HASH, "{row}");
                 state.insert(Object::User(number(&name)), last(row["tags"][0].as_str().unwrap()));
+                if let Some(limit) = row["limits"]["max-channels"].as_u64() {
+                    state.insert(Object::UserLimit(number(&name)), limit - 10);
+                }
             }
         }
         for row in definitions["vhosts"].as_array().unwrap() {
@@ -157,6 +231,35 @@ impl Names {
                 state.insert(Object::Policy(host, number(&name)), row["priority"].as_u64().unwrap());
             }
         }
+        for row in definitions["topic_permissions"].as_array().unwrap() {
+            let (user, host) = (text(row, "user"), text(row, "vhost"));
+            if user.starts_with(&own) {
+                let object = Object::TopicPermission(number(&user), number(&host));
+                state.insert(object, last(row["write"].as_str().unwrap()));
+            }
+        }
+        let mut of_hosts = |list: &str, object: &dyn Fn(usize, &Value) -> Option<(Object, u64)>| {
+            for row in definitions[list].as_array().unwrap() {
+                let host = text(row, "vhost");
+                state.extend(host.starts_with(&own).then(|| object(number(&host), row)).flatten());
+            }
+        };
+        let numbered = |row: &Value, field: &str| row[field].as_str().unwrap()[1..].parse().unwrap();
+        of_hosts("parameters", &|host, row| match row["component"].as_str().unwrap() {
+            "vhost-limits" => {
+                Some((Object::HostLimit(host), row["value"]["max-queues"].as_u64().unwrap() - 10))
+            }
+            _ => Some((Object::Parameter(host, numbered(row, "name")), row["value"]["n"].as_u64().unwrap())),
+        });
+        of_hosts("exchanges", &|host, row| {
+            Some((Object::Exchange(host, numbered(row, "name")), row["arguments"]["n"].as_u64().unwrap()))
+        });
+        of_hosts("queues", &|host, row| {
+            Some((Object::Queue(host, numbered(row, "name")), row["arguments"]["n"].as_u64().unwrap()))
+        });
+        of_hosts("bindings", &|host, row| {
+            Some((Object::Binding(host, numbered(row, "source"), numbered(row, "destination")), 0))
+        });
         state
     }
 }
@@ -194,7 +297,8 @@ fn what_operators_were_answered_survives_kill_9_and_nothing_is_half() {
         check_the_rest(&definitions);
     }
     assert!(killed_in_the_middle > 5, "{killed_in_the_middle} nodes lived to answer");
-    assert_eq!(node.stop().status, Some(0));
+    let End { status, errors, .. } = node.stop();
+    assert!(status == Some(0) && !errors.contains("dropped"), "{status:?}: {errors}");
 }
 
 fn run_until_killed(node: Node, states: &[State], rng: &mut Rng) -> Vec<Log> {
@@ -215,7 +319,8 @@ fn run_until_killed(node: Node, states: &[State], rng: &mut Rng) -> Vec<Log> {
             count if count >= wanted || operators.iter().any(|operator| operator.is_finished()) => Ok(()),
             count => Err(count),
         });
-        node.kill();
+        let said = node.kill();
+        assert!(!said.contains("dropped"), "the definitions before this start were half: {said}");
         operators.into_iter().map(|operator| operator.join().unwrap()).collect()
     })
 }

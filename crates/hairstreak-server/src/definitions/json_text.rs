@@ -19,7 +19,8 @@ const UNKNOWN: &[u8] = "\u{fffd}".as_bytes();
 const UNKNOWN_ESCAPE: &[u8] = b"\\ufffd";
 
 /// A text, and the JSON that it stands for.
-pub(crate) struct JsonText<'a> {
+#[derive(Debug)]
+pub struct JsonText<'a> {
     given: &'a [u8],
     json: Cow<'a, [u8]>,
     /// Places of the JSON from which on places of the text differ: the place in both.
@@ -39,7 +40,8 @@ struct Tidying<'a> {
 }
 
 impl<'a> JsonText<'a> {
-    pub(crate) fn new(given: &'a [u8]) -> JsonText<'a> {
+    /// The JSON that a text stands for. The text is copied only if the two differ.
+    pub fn new(given: &'a [u8]) -> JsonText<'a> {
         if is_plain(given) {
             return JsonText { given, json: given.into(), shifts: Vec::new() };
         }
@@ -56,12 +58,12 @@ impl<'a> JsonText<'a> {
     }
 
     /// The JSON.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.json
     }
 
     /// An error of a reader of the JSON, with the line and the column of the text.
-    pub(crate) fn explain(&self, error: &serde_json::Error) -> String {
+    pub fn explain(&self, error: &serde_json::Error) -> String {
         if self.given.starts_with(b"\xff\xfe") || self.given.starts_with(b"\xfe\xff") {
             return "the text is UTF-16, and JSON is UTF-8 at line 1 column 1".into();
         }

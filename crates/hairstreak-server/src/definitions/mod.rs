@@ -23,7 +23,7 @@ pub(crate) use arguments::{Arguments, to_json};
 pub(crate) use definition::{Change, Definition, DefinitionError, Kind, Place};
 pub(crate) use document::{Document, LeftOut, UserItem};
 pub(crate) use fields::{FieldError, Fields};
-pub(crate) use json_text::JsonText;
+pub use json_text::JsonText;
 pub(crate) use name::Name;
 pub(crate) use reading::DocumentError;
 pub(crate) use types::{
