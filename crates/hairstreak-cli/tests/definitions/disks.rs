@@ -156,8 +156,7 @@ fn on_a_full_disk() {
     }
     answered.extend(more);
     answered.push("later".into());
-    let api = Api::new(&node.http);
-    assert_eq!(api.ask("health/checks/local-alarms").0, 200);
+    assert!(!is_alarmed(&Api::new(&node.http)));
     node.kill();
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
@@ -166,6 +165,11 @@ fn on_a_full_disk() {
     assert_eq!(client.unroutable("", std::slice::from_ref(&unanswered)), [unanswered]);
     drop(client);
     assert_eq!(node.stop().status, Some(0));
+}
+
+/// Whether a health check says that definitions cannot be written. The small disk has an alarm of its own.
+fn is_alarmed(api: &Api) -> bool {
+    api.ask("health/checks/local-alarms").1.contains("\"definitions\"")
 }
 
 /// Operators are refused as clients are.
@@ -233,7 +237,7 @@ fn operators_on_a_full_disk() {
     assert!(status == 503 && text.contains(&reason), "{status} {text}");
     fs::remove_file(filler).unwrap();
     let start = Instant::now();
-    while api.ask("health/checks/alarms").0 != 200 {
+    while is_alarmed(&api) {
         assert!(start.elapsed() < LONG, "the disk has room again");
         std::thread::park_timeout(Duration::from_millis(10));
     }
@@ -251,7 +255,7 @@ fn operators_on_a_full_disk() {
 }
 
 #[test]
-fn a_node_that_stops_on_a_full_disk_says_what_is_lost() {
+fn a_node_that_stops_on_a_full_disk_has_lost_nothing() {
     run_on_disk("disks::stopped_on_a_full_disk");
 }
 
@@ -267,9 +271,9 @@ fn stopped_on_a_full_disk() {
     let reason =
         format!("the definitions cannot be written: no space is left for {}: free some", file.display());
     let said: Vec<&str> = errors.lines().filter(|line| !line.contains(" connection=")).collect();
-    assert_eq!((status, said.len()), (Some(1), 2), "{errors}");
+    // The queue that was refused was taken back, so that nothing is lost with the node.
+    assert_eq!((status, said.len()), (Some(0), 1), "{errors}");
     assert!(said[0].ends_with(&format!("{reason}; until they can, what is new is refused")), "{errors}");
-    assert_eq!(said[1], format!("hairstreak: changes that were refused are lost with the node: {reason}"));
     let node = place.start();
     assert_eq!(Client::connect(&node.amqp).unwrap().unroutable("", &answered), [""; 0]);
 }
