@@ -44,6 +44,9 @@ enum Object {
     Binding(usize, usize, usize),
 }
 
+/// Reads a row of a host, which is given by its number.
+type OfHost<'a> = dyn Fn(usize, &Value) -> Option<(Object, u64)> + 'a;
+
 /// The objects of an operator, and the variant that each has.
 type State = BTreeMap<Object, u64>;
 
@@ -238,7 +241,7 @@ impl Names {
                 state.insert(object, last(row["write"].as_str().unwrap()));
             }
         }
-        let mut of_hosts = |list: &str, object: &dyn Fn(usize, &Value) -> Option<(Object, u64)>| {
+        let mut of_hosts = |list: &str, object: &OfHost<'_>| {
             for row in definitions[list].as_array().unwrap() {
                 let host = text(row, "vhost");
                 state.extend(host.starts_with(&own).then(|| object(number(&host), row)).flatten());

@@ -107,7 +107,7 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
     client.refuse("POST", "/api/definitions/nope", body, 404, "not_found", "\"vhost_not_found\"");
 }
 
-/// The items that RabbitMQ 3.10.8 passes over (204).
+/// The items that RabbitMQ 3.10.8 passes over (204). It binds the default exchange as a destination, which has no effect.
 #[test]
 fn what_rabbitmq_passes_over_is_passed_over_and_the_rest_is_imported() {
     let node = TestNode::start();
