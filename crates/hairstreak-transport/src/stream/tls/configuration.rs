@@ -152,8 +152,8 @@ impl TlsClient {
     /// Errors: a file cannot be read or used, key and certificate are not a pair, or the name is neither a
     /// DNS name nor an IP address.
     pub fn load(options: &TlsClientOptions, server_name: &str) -> Result<TlsClient, TlsConfigError> {
-        // INVARIANT: ring's cipher suites serve both default versions.
         let provider = provider();
+        // INVARIANT: ring's cipher suites serve both default versions.
         let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
             .with_safe_default_protocol_versions()
             .expect("cipher suites for each version")
