@@ -23,7 +23,7 @@ pub fn raise_descriptor_limit() {
 /// What it starts itself is its own concern.
 pub fn end_with_parent(command: &mut Command) {
     let parent = std::process::id();
-    let limit = FIRST_LIMIT.get().cloned();
+    let limit = FIRST_LIMIT.get().copied();
     let follow = move || {
         // SAFETY: two system calls on numbers, which may be made between fork and exec.
         let is_orphan = unsafe {
@@ -34,7 +34,7 @@ pub fn end_with_parent(command: &mut Command) {
         };
         if let Some(limit) = &limit {
             // One more system call. Less than the process has open is allowed.
-            setrlimit(Resource::Nofile, limit.clone())?;
+            setrlimit(Resource::Nofile, *limit)?;
         }
         // It was gone before the kernel was told.
         if is_orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
