@@ -1,13 +1,16 @@
 //! Patterns of names: regular expressions as RabbitMQ's users write them, which are PCRE's.
 //!
 //! Permissions, policies and the filters of lists all have them. `pcre` says what PCRE means in the syntax of fancy-regex,
-//! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names.
+//! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names. An automaton of fancy-regex matches regular
+//! expressions. A `program` and its `machine`, which counts steps, match patterns that look around or refer back.
 
 mod error;
+mod machine;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod pattern;
 mod pcre;
 mod plain;
+mod program;
 #[cfg(test)]
 mod tests;
 

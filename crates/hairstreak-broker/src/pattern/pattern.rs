@@ -6,18 +6,19 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fancy_regex::{BytesMode, Error, Regex, RegexBuilder};
+use fancy_regex::{BytesMode, Error, Expr, Regex, RegexBuilder};
 
 use super::error::PatternError;
 use super::pcre;
 use super::plain::PlainPattern;
+use super::program::{self, PROGRAM_MAX, Program};
 
 /// The most bytes of a pattern.
 const PATTERN_SIZE_MAX: usize = 16 * 1024;
-/// The most steps back in one match, 0.3 ms.
-const BACKTRACK_MAX: usize = 10_000;
-/// The most instructions of a pattern that backtracks.
-const PROGRAM_MAX: usize = 20_000;
+/// The most steps of one match, less than a millisecond.
+pub(crate) const STEPS_MAX: usize = 100_000;
+/// The flag of fancy-regex's parser for letters in either case.
+const CASELESS: u32 = 1;
 /// The most bytes of the automaton of a pattern that does not backtrack.
 const AUTOMATON_SIZE_MAX: usize = 1 << 20;
 /// The most bytes of what is remembered of the automaton's states.
@@ -31,7 +32,10 @@ pub struct Pattern(pub(super) Kind);
 
 pub(super) enum Kind {
     Plain(PlainPattern),
+    /// An automaton matches the name, byte by byte.
     Regex(Box<Regex>),
+    /// A pattern that looks around or refers back.
+    Program(Box<Program>),
     /// The text is no regular expression: it matches nothing.
     Never,
 }
@@ -69,14 +73,27 @@ impl Pattern {
     }
 
     /// Whether the pattern is somewhere in `name`. `None`: that takes too many steps to say.
+    pub fn find(&self, name: &[u8]) -> Option<bool> {
+        self.find_within(name, &mut { STEPS_MAX })
+    }
+
+    /// As [`find`](Pattern::find), with the steps that are left for several matches. Takes those of this match from them.
     ///
     /// No pattern is known to make the engine panic here. Should one, this is `None`, too: patterns come from operators and names
     /// from clients, and neither may stop the thread.
-    pub fn find(&self, name: &[u8]) -> Option<bool> {
+    pub fn find_within(&self, name: &[u8], steps: &mut usize) -> Option<bool> {
+        if let Kind::Program(program) = &self.0 {
+            return program.find(name, steps).ok();
+        }
+        let Some(left) = steps.checked_sub(1 + name.len()) else {
+            *steps = 0;
+            return None;
+        };
+        *steps = left;
         match &self.0 {
             Kind::Plain(plain) => Some(plain.matches(name)),
             Kind::Regex(regex) => catch_unwind(AssertUnwindSafe(|| regex.is_match(name))).ok()?.ok(),
-            Kind::Never => Some(false),
+            Kind::Program(_) | Kind::Never => Some(false),
         }
     }
 }
@@ -94,14 +111,18 @@ fn regex(text: &str, is_caseless: bool) -> Result<Pattern, PatternError> {
         RegexBuilder::new(&translated)
             .bytes_mode(BytesMode::Ascii)
             .case_insensitive(is_caseless)
-            .backtrack_limit(BACKTRACK_MAX)
             .max_prog_size(PROGRAM_MAX)
             .delegate_size_limit(AUTOMATON_SIZE_MAX)
             .delegate_dfa_size_limit(STATES_SIZE_MAX)
             .build()
+            .map(|regex| (regex, parse(&translated, is_caseless)))
     };
     match catch_unwind(AssertUnwindSafe(build)) {
-        Ok(Ok(regex)) => Ok(Pattern(Kind::Regex(Box::new(regex)))),
+        Ok(Ok((regex, None))) => Ok(Pattern(Kind::Regex(Box::new(regex)))),
+        Ok(Ok((_, Some(program)))) => match program {
+            Ok(program) => Ok(Pattern(Kind::Program(Box::new(program)))),
+            Err(reason) => Err(wrong(reason.into(), 0)),
+        },
         Ok(Err(error)) => {
             let position =
                 if let Error::ParseError(position, _) = error { position.min(text.len()) } else { 0 };
@@ -111,11 +132,19 @@ fn regex(text: &str, is_caseless: bool) -> Result<Pattern, PatternError> {
     }
 }
 
+/// The program of a pattern that no automaton matches.
+fn parse(translated: &str, is_caseless: bool) -> Option<Result<Program, &'static str>> {
+    let flags = if is_caseless { CASELESS } else { 0 };
+    let expr = Expr::parse_tree_with_flags(translated, flags).ok()?.expr;
+    program::is_irregular(&expr).then(|| program::compile(&expr))
+}
+
 impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Plain(plain) => plain.fmt(f),
             Kind::Regex(regex) => f.write_str(regex.as_str()),
+            Kind::Program(program) => program.fmt(f),
             Kind::Never => f.write_str("nothing"),
         }
     }

@@ -1,10 +1,13 @@
 //! Patterns: what RabbitMQ answers for them, and that none takes long.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
+use fancy_regex::{BytesMode, RegexBuilder};
 use proptest::prelude::*;
 
-use super::Pattern;
+use super::pattern::{Kind, Pattern, STEPS_MAX};
+use super::pcre::translate;
 
 /// A pattern, a name, and what Erlang's `re:run` answers: RabbitMQ's check.
 const RABBITMQS: [(&str, &[u8], bool); 78] = [
@@ -227,8 +230,10 @@ fn hostile_patterns_end_soon() {
         r"\w{1000}\w{1000}",
         "(?:(?:(?:a|b|c)?){100}){100}(?!x)z",
     ];
+    let looks = format!("(?:{}a)*z", "(?=(a*))".repeat(1000));
+    let nested_looks = "(?=(?:".repeat(8) + "(?=(a*))" + &"a)*)".repeat(8) + "b";
     let nested = "(".repeat(8000) + &")".repeat(8000);
-    for pattern in patterns.into_iter().chain([&*nested]) {
+    for pattern in patterns.into_iter().chain([&*nested, &*looks, &*nested_looks]) {
         // The least of three: other tests have the processor, too.
         let least = (0..3)
             .map(|_| {
@@ -274,6 +279,37 @@ fn a_name_that_takes_too_many_steps_is_told_apart() {
     let pattern = Pattern::compile(r"^(?:(a+)+\1)+(?!a)b$").unwrap();
     assert_eq!((pattern.find(&[b'a'; 200]), pattern.matches(&[b'a'; 200])), (None, false));
     assert_eq!((pattern.find(b"c"), pattern.find(b"aab")), (Some(false), Some(true)));
+}
+
+/// The steps of several matches are those of each, and no match takes more than are left.
+#[test]
+fn steps_are_counted() {
+    let looks = format!("(?:{}a)*z", "(?=(a*))".repeat(1000));
+    let nested_looks = "(?=(?:".repeat(8) + "(?=(a*))" + &"a)*)".repeat(8) + "b";
+    let behind = "(?:(?<=a{100})a|(?=a)a)*(?<!a)z".to_owned();
+    for text in [looks, nested_looks, behind] {
+        let pattern = Pattern::compile(&text).unwrap();
+        let mut steps = STEPS_MAX;
+        assert_eq!((pattern.find_within(&[b'a'; 255], &mut steps), steps), (None, 0), "{text}");
+        assert_eq!(pattern.find_within(b"", &mut steps), None, "no step is left");
+    }
+    let steps_of = |text: &str, name: &[u8]| {
+        let mut steps = STEPS_MAX;
+        assert!(Pattern::compile(text).unwrap().find_within(name, &mut steps).is_some());
+        STEPS_MAX - steps
+    };
+    assert_eq!([steps_of("^a", b"ab"), steps_of("a|b", b"ab")], [3, 3]);
+    // The patterns that names have to get past are far from the limit.
+    let usual = [
+        r"^(?!amq\.).*".to_owned(),
+        format!("^(?!({})).*$", (0..100).map(|n| format!("team-{n}\\.")).collect::<Vec<_>>().join("|")),
+        "^(?!.*(dead|retry|parking)).*$".to_owned(),
+    ];
+    for text in usual {
+        let steps = steps_of(&text, &[b't'; 255]);
+        assert!(steps < STEPS_MAX / 10, "{text}: {steps}");
+    }
+    assert_eq!(steps_of("(?=(a+))\\1+$", &[b'a'; 255]), steps_of("(?=(a+))\\1+$", &[b'a'; 255]));
 }
 
 /// Parts of patterns, many of which fancy-regex knows and PCRE does not, or the other way round.
@@ -343,12 +379,21 @@ const PARTS: [&str; 60] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// The engine looks up groups while it matches. No pattern may make it panic then, and none while it is compiled.
+    /// The engine looks up groups while it matches. No pattern may make it panic then, and none while it is compiled. A program finds what
+    /// fancy-regex finds, which knows no bound.
     #[test]
     fn no_pattern_makes_the_engine_panic(parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 1..12), name in "[ab]{0,6}") {
         let text = parts.concat();
         match Pattern::compile(&text) {
-            Ok(Pattern(super::pattern::Kind::Regex(regex))) => drop(regex.is_match(name.as_bytes())),
+            Ok(Pattern(Kind::Regex(regex))) => drop(regex.is_match(name.as_bytes())),
+            Ok(pattern @ Pattern(Kind::Program(_))) => {
+                let mut builder = RegexBuilder::new(&translate(&text).unwrap());
+                let regex = builder.bytes_mode(BytesMode::Ascii).backtrack_limit(10_000).build().unwrap();
+                let expected = catch_unwind(AssertUnwindSafe(|| regex.is_match(name.as_bytes())));
+                if let (Ok(Ok(expected)), Some(found)) = (expected, pattern.find(name.as_bytes())) {
+                    prop_assert_eq!(found, expected, "{} and {}", text, name);
+                }
+            }
             Ok(_) => {}
             Err(error) => prop_assert_ne!(error.reason, super::pattern::ENGINE_FAILED),
         }

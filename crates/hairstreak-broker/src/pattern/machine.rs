@@ -1,0 +1,190 @@
+//! `Program::find`: matches a program with a name, and counts the steps.
+//!
+//! A step is one instruction. Each way that was left open and each value of a register that was overwritten is kept until the match
+//! returns there, so that memory, too, is bounded by steps.
+
+use fancy_regex::Assertion;
+
+use super::program::{Instruction, Place, Program};
+
+/// The value of a register that has none.
+const NONE: usize = usize::MAX;
+
+/// The steps were not enough.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct OutOfSteps;
+
+/// A way that is left open.
+struct Way {
+    place: Place,
+    position: usize,
+    /// The number of overwritten values to keep.
+    overwritten_count: usize,
+}
+
+struct Machine<'a> {
+    name: &'a [u8],
+    position: usize,
+    registers: Vec<usize>,
+    /// Registers that were overwritten, and their values before.
+    overwritten: Vec<(usize, usize)>,
+    ways: Vec<Way>,
+}
+
+impl Program {
+    /// Whether the pattern is somewhere in `name`. Takes the steps from `steps`.
+    ///
+    /// Errors: the steps are not enough.
+    pub(super) fn find(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+        let mut machine = Machine {
+            name,
+            position: 0,
+            registers: vec![NONE; self.register_count],
+            overwritten: Vec::new(),
+            ways: Vec::new(),
+        };
+        for start in 0..=name.len() {
+            machine.position = start;
+            machine.registers.fill(NONE);
+            machine.overwritten.clear();
+            if machine.run(&self.instructions, steps)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Machine<'_> {
+    fn run(&mut self, instructions: &[Instruction], steps: &mut usize) -> Result<bool, OutOfSteps> {
+        let mut place = 0;
+        loop {
+            let Some(left) = steps.checked_sub(1) else { return Err(OutOfSteps) };
+            *steps = left;
+            let Some(instruction) = instructions.get(place) else { return Ok(false) };
+            if matches!(instruction, Instruction::Match) {
+                return Ok(true);
+            }
+            match self.step(instruction, place) {
+                Some(next) => place = next,
+                None => match self.return_to_way() {
+                    Some(next) => place = next,
+                    None => return Ok(false),
+                },
+            }
+        }
+    }
+
+    /// Returns the place of the next instruction; `None` if this way does not lead to a match.
+    fn step(&mut self, instruction: &Instruction, place: Place) -> Option<Place> {
+        let next = place + 1;
+        match instruction {
+            Instruction::Byte(byte) => self.take(|other| other == *byte)?,
+            Instruction::Set(set) => self.take(|byte| set[usize::from(byte)])?,
+            Instruction::Assert(assertion) => return self.holds(*assertion).then_some(next),
+            Instruction::Split { first, second } => {
+                self.open(*second);
+                return Some(*first);
+            }
+            Instruction::Jump(target) => return Some(*target),
+            Instruction::Open(start) => self.set(*start, self.position),
+            Instruction::Close { group, start } => {
+                self.set(*group, self.registers[*start]);
+                self.set(*group + 1, self.position);
+            }
+            Instruction::Repeat { group, is_caseless } => self.repeat(*group, *is_caseless)?,
+            Instruction::IfGroup { group, otherwise } => {
+                return Some(if self.registers[*group + 1] == NONE { *otherwise } else { next });
+            }
+            Instruction::Begin(slot) => {
+                self.set(*slot, 0);
+                self.set(*slot + 1, NONE);
+            }
+            Instruction::Loop { slot, least, most, is_greedy, exit } => {
+                let count = self.registers[*slot];
+                // As in PCRE a repetition of nothing is the last one.
+                if count == *most || self.registers[*slot + 1] == self.position {
+                    return Some(*exit);
+                }
+                if count >= *least {
+                    self.open(if *is_greedy { *exit } else { next });
+                    return Some(if *is_greedy { next } else { *exit });
+                }
+            }
+            Instruction::Iterate(slot) => {
+                self.set(*slot, self.registers[*slot] + 1);
+                self.set(*slot + 1, self.position);
+            }
+            Instruction::Enter(slot) => {
+                self.set(*slot, self.ways.len());
+                self.set(*slot + 1, self.position);
+            }
+            Instruction::Cut(slot) => self.ways.truncate(self.registers[*slot]),
+            Instruction::Return(slot) => {
+                self.ways.truncate(self.registers[*slot]);
+                self.position = self.registers[*slot + 1];
+            }
+            Instruction::Refuse(slot) => {
+                self.ways.truncate(self.registers[*slot]);
+                return None;
+            }
+            Instruction::Back(size) => self.position = self.position.checked_sub(*size)?,
+            Instruction::At(slot) => return (self.position == self.registers[*slot + 1]).then_some(next),
+            // `run` ends there.
+            Instruction::Match => {}
+        }
+        Some(next)
+    }
+
+    fn take(&mut self, is_meant: impl Fn(u8) -> bool) -> Option<()> {
+        self.name.get(self.position).filter(|byte| is_meant(**byte))?;
+        self.position += 1;
+        Some(())
+    }
+
+    fn repeat(&mut self, group: usize, is_caseless: bool) -> Option<()> {
+        let text = self.name.get(self.registers[group]..self.registers[group + 1])?;
+        let next = self.name.get(self.position..self.position + text.len())?;
+        let is_same = if is_caseless { next.eq_ignore_ascii_case(text) } else { next == text };
+        self.position += text.len();
+        is_same.then_some(())
+    }
+
+    fn holds(&self, assertion: Assertion) -> bool {
+        let (before, rest) = self.name.split_at(self.position);
+        let is_word =
+            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+        let is_boundary = is_word(before.last()) != is_word(rest.first());
+        match assertion {
+            Assertion::StartText => before.is_empty(),
+            Assertion::EndText => rest.is_empty(),
+            Assertion::EndTextIgnoreTrailingNewlines { .. } => matches!(rest, [] | [b'\n']),
+            Assertion::StartLine { .. } => matches!(before, [] | [.., b'\n']),
+            Assertion::EndLine { .. } => matches!(rest, [] | [b'\n', ..]),
+            Assertion::WordBoundary => is_boundary,
+            Assertion::NotWordBoundary => !is_boundary,
+            // No pattern of PCRE has these.
+            _ => false,
+        }
+    }
+
+    fn set(&mut self, register: usize, value: usize) {
+        let before = std::mem::replace(&mut self.registers[register], value);
+        self.overwritten.push((register, before));
+    }
+
+    fn open(&mut self, place: Place) {
+        let overwritten_count = self.overwritten.len();
+        self.ways.push(Way { place, position: self.position, overwritten_count });
+    }
+
+    /// Goes back to the way that was left open last.
+    fn return_to_way(&mut self) -> Option<Place> {
+        let way = self.ways.pop()?;
+        for (register, value) in self.overwritten.drain(way.overwritten_count..).rev() {
+            self.registers[register] = value;
+        }
+        self.position = way.position;
+        Some(way.place)
+    }
+}

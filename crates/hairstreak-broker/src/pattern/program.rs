@@ -1,0 +1,343 @@
+//! `Program`: the instructions of a pattern that looks around or refers back, and how a pattern becomes one.
+//!
+//! fancy-regex parses and checks the pattern, regex-syntax the classes in it.
+
+use fancy_regex::{Assertion, Expr, LookAround};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Class, HirKind};
+
+/// The most instructions of a program, fancy-regex's or ours.
+pub(super) const PROGRAM_MAX: usize = 20_000;
+/// The most sizes that the text of a look behind may have.
+const BEHIND_SIZES_MAX: usize = 256;
+
+/// A place in a program.
+pub(super) type Place = usize;
+/// The first of two registers.
+pub(super) type Slot = usize;
+
+/// One step of a match.
+#[derive(Clone, Debug)]
+pub(super) enum Instruction {
+    /// The next byte is this one.
+    Byte(u8),
+    /// The next byte is in the set.
+    Set(Box<[bool; 256]>),
+    Assert(Assertion),
+    /// Goes on at `first`, and later at `second`.
+    Split {
+        first: Place,
+        second: Place,
+    },
+    Jump(Place),
+    /// Notes the start of a group.
+    Open(Slot),
+    /// The group is complete: it began at its `start`.
+    Close {
+        group: Slot,
+        start: Slot,
+    },
+    /// The text of a group follows.
+    Repeat {
+        group: Slot,
+        is_caseless: bool,
+    },
+    /// Goes on at `otherwise` if the group has no text.
+    IfGroup {
+        group: Slot,
+        otherwise: Place,
+    },
+    /// Begins a loop: no repetition yet.
+    Begin(Slot),
+    /// Decides whether there is a further repetition, which begins at the next instruction.
+    Loop {
+        slot: Slot,
+        least: usize,
+        most: usize,
+        is_greedy: bool,
+        exit: Place,
+    },
+    /// Begins a repetition.
+    Iterate(Slot),
+    /// Notes the position and the ways that are open.
+    Enter(Slot),
+    /// Forgets the ways that were opened since.
+    Cut(Slot),
+    /// Forgets these ways, and returns to the position.
+    Return(Slot),
+    /// Forgets these ways, and fails.
+    Refuse(Slot),
+    /// Goes so many bytes back.
+    Back(usize),
+    /// The position is the noted one.
+    At(Slot),
+    Match,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub instructions: Vec<Instruction>,
+    pub register_count: usize,
+}
+
+/// Whether a pattern is more than a regular expression: no automaton matches it.
+pub(super) fn is_irregular(expr: &Expr) -> bool {
+    expr.has_descendant_or_self(|expr| {
+        !matches!(
+            expr,
+            Expr::Empty
+                | Expr::Any { .. }
+                | Expr::Literal { .. }
+                | Expr::LiteralBytes { .. }
+                | Expr::Concat(_)
+                | Expr::Alt(_)
+                | Expr::Group(_)
+                | Expr::Repeat { .. }
+                | Expr::Delegate { .. }
+                | Expr::Assertion(
+                    Assertion::StartText
+                        | Assertion::EndText
+                        | Assertion::StartLine { .. }
+                        | Assertion::EndLine { .. }
+                        | Assertion::WordBoundary
+                        | Assertion::NotWordBoundary
+                )
+        )
+    })
+}
+
+/// Compiles a pattern.
+///
+/// Errors: the pattern is too large, or has what no pattern of PCRE needs.
+pub(super) fn compile(expr: &Expr) -> Result<Program, &'static str> {
+    let mut compiler =
+        Compiler { instructions: Vec::new(), group_count: 0, register_count: 2 * (count_groups(expr) + 1) };
+    compiler.add(expr)?;
+    compiler.push(Instruction::Match)?;
+    Ok(Program { instructions: compiler.instructions, register_count: compiler.register_count })
+}
+
+fn count_groups(expr: &Expr) -> usize {
+    let below: usize = expr.children_iter().map(count_groups).sum();
+    below + usize::from(matches!(expr, Expr::Group(_)))
+}
+
+struct Compiler {
+    instructions: Vec<Instruction>,
+    group_count: usize,
+    register_count: usize,
+}
+
+impl Compiler {
+    fn push(&mut self, instruction: Instruction) -> Result<Place, &'static str> {
+        if self.instructions.len() == PROGRAM_MAX {
+            return Err("the pattern is too large");
+        }
+        self.instructions.push(instruction);
+        Ok(self.instructions.len() - 1)
+    }
+
+    fn here(&self) -> Place {
+        self.instructions.len()
+    }
+
+    fn slot(&mut self) -> Slot {
+        self.register_count += 2;
+        self.register_count - 2
+    }
+
+    fn add(&mut self, expr: &Expr) -> Result<(), &'static str> {
+        match expr {
+            Expr::Empty | Expr::KeepOut => {}
+            Expr::Any { newline, .. } => {
+                let mut set = Box::new([true; 256]);
+                set[usize::from(b'\n')] = *newline;
+                self.push(Instruction::Set(set))?;
+            }
+            Expr::Assertion(assertion) => drop(self.push(Instruction::Assert(*assertion))?),
+            Expr::Literal { val, casei } => {
+                for byte in val.bytes() {
+                    self.add_byte(byte, *casei)?;
+                }
+            }
+            Expr::LiteralBytes { bytes } => {
+                for byte in bytes {
+                    self.add_byte(*byte, false)?;
+                }
+            }
+            Expr::Delegate { inner, casei } => drop(self.push(Instruction::Set(set_of(inner, *casei)?))?),
+            Expr::Concat(all) => all.iter().try_for_each(|one| self.add(one))?,
+            Expr::Alt(all) => self.add_branches(all.len(), |compiler, index| compiler.add(&all[index]))?,
+            Expr::Group(inner) => self.add_group(inner)?,
+            Expr::Repeat { child, lo, hi, greedy } => self.add_loop(child, *lo, *hi, *greedy)?,
+            Expr::LookAround(inner, kind) => self.add_look(inner, *kind)?,
+            Expr::AtomicGroup(inner) => {
+                let slot = self.slot();
+                self.push(Instruction::Enter(slot))?;
+                self.add(inner)?;
+                self.push(Instruction::Cut(slot))?;
+            }
+            Expr::Backref { group, casei } => {
+                self.push(Instruction::Repeat { group: 2 * group, is_caseless: *casei })?;
+            }
+            Expr::Conditional { condition, true_branch, false_branch } => {
+                let Expr::BackrefExistsCondition { group, .. } = **condition else {
+                    return Err("a condition that names no group is not supported");
+                };
+                let test = self.push(Instruction::IfGroup { group: 2 * group, otherwise: 0 })?;
+                self.add(true_branch)?;
+                let jump = self.push(Instruction::Jump(0))?;
+                self.instructions[test] = Instruction::IfGroup { group: 2 * group, otherwise: self.here() };
+                self.add(false_branch)?;
+                self.instructions[jump] = Instruction::Jump(self.here());
+            }
+            _ => return Err("the pattern is not supported"),
+        }
+        Ok(())
+    }
+
+    fn add_byte(&mut self, byte: u8, is_caseless: bool) -> Result<(), &'static str> {
+        if is_caseless && byte.is_ascii_alphabetic() {
+            let mut set = Box::new([false; 256]);
+            set[usize::from(byte.to_ascii_lowercase())] = true;
+            set[usize::from(byte.to_ascii_uppercase())] = true;
+            self.push(Instruction::Set(set))?;
+        } else {
+            self.push(Instruction::Byte(byte))?;
+        }
+        Ok(())
+    }
+
+    /// Branches, the first of which is tried first.
+    fn add_branches(
+        &mut self,
+        count: usize,
+        mut add: impl FnMut(&mut Compiler, usize) -> Result<(), &'static str>,
+    ) -> Result<(), &'static str> {
+        let mut jumps = Vec::new();
+        for index in 0..count {
+            if index + 1 == count {
+                add(self, index)?;
+                continue;
+            }
+            let split = self.push(Instruction::Jump(0))?;
+            add(self, index)?;
+            jumps.push(self.push(Instruction::Jump(0))?);
+            self.instructions[split] = Instruction::Split { first: split + 1, second: self.here() };
+        }
+        let end = self.here();
+        jumps.into_iter().for_each(|jump| self.instructions[jump] = Instruction::Jump(end));
+        Ok(())
+    }
+
+    fn add_group(&mut self, inner: &Expr) -> Result<(), &'static str> {
+        self.group_count += 1;
+        let (group, start) = (2 * self.group_count, self.slot());
+        self.push(Instruction::Open(start))?;
+        self.add(inner)?;
+        self.push(Instruction::Close { group, start })?;
+        Ok(())
+    }
+
+    fn add_loop(
+        &mut self,
+        child: &Expr,
+        least: usize,
+        most: usize,
+        is_greedy: bool,
+    ) -> Result<(), &'static str> {
+        let slot = self.slot();
+        self.push(Instruction::Begin(slot))?;
+        let head = self.push(Instruction::Jump(0))?;
+        self.push(Instruction::Iterate(slot))?;
+        self.add(child)?;
+        self.push(Instruction::Jump(head))?;
+        self.instructions[head] = Instruction::Loop { slot, least, most, is_greedy, exit: self.here() };
+        Ok(())
+    }
+
+    fn add_look(&mut self, inner: &Expr, kind: LookAround) -> Result<(), &'static str> {
+        let is_behind = matches!(kind, LookAround::LookBehind | LookAround::LookBehindNeg);
+        let is_negative = matches!(kind, LookAround::LookAheadNeg | LookAround::LookBehindNeg);
+        let slot = self.slot();
+        self.push(Instruction::Enter(slot))?;
+        let split = if is_negative { Some(self.push(Instruction::Jump(0))?) } else { None };
+        if is_behind {
+            self.add_behind(inner, slot)?;
+        } else {
+            self.add(inner)?;
+        }
+        self.push(if is_negative { Instruction::Refuse(slot) } else { Instruction::Return(slot) })?;
+        if let Some(split) = split {
+            self.instructions[split] = Instruction::Split { first: split + 1, second: self.here() };
+        }
+        Ok(())
+    }
+
+    /// Tries each size that the text may have.
+    fn add_behind(&mut self, inner: &Expr, slot: Slot) -> Result<(), &'static str> {
+        let (least, most) = sizes(inner);
+        let count = most.saturating_sub(least).saturating_add(1);
+        if count > BEHIND_SIZES_MAX {
+            return Err("lookbehind assertion is not fixed length");
+        }
+        let first_group = self.group_count;
+        self.add_branches(count, |compiler, index| {
+            compiler.group_count = first_group;
+            compiler.push(Instruction::Back(least + index))?;
+            compiler.add(inner)?;
+            compiler.push(Instruction::At(slot)).map(drop)
+        })
+    }
+}
+
+/// The least and the most bytes of a text.
+fn sizes(expr: &Expr) -> (usize, usize) {
+    let either =
+        |(least, most): (usize, usize), (less, more): (usize, usize)| (least.min(less), most.max(more));
+    match expr {
+        Expr::Any { .. } | Expr::Delegate { .. } => (1, 1),
+        Expr::Literal { val, .. } => (val.len(), val.len()),
+        Expr::LiteralBytes { bytes } => (bytes.len(), bytes.len()),
+        Expr::Concat(all) => all.iter().map(sizes).fold((0, 0), |(least, most), (less, more)| {
+            (least.saturating_add(less), most.saturating_add(more))
+        }),
+        Expr::Alt(all) => all.iter().map(sizes).reduce(either).unwrap_or_default(),
+        Expr::Group(inner) => sizes(inner),
+        Expr::AtomicGroup(inner) => sizes(inner),
+        Expr::Repeat { child, lo, hi, .. } => {
+            let (least, most) = sizes(child);
+            (least.saturating_mul(*lo), most.saturating_mul(*hi))
+        }
+        Expr::Conditional { true_branch, false_branch, .. } => {
+            either(sizes(true_branch), sizes(false_branch))
+        }
+        Expr::Backref { .. } => (0, usize::MAX),
+        _ => (0, 0),
+    }
+}
+
+/// The bytes of a class.
+fn set_of(class: &str, is_caseless: bool) -> Result<Box<[bool; 256]>, &'static str> {
+    let mut parser = ParserBuilder::new().unicode(false).utf8(false).case_insensitive(is_caseless).build();
+    let hir = parser.parse(class).map_err(|_| "the class is not supported")?;
+    let mut set = Box::new([false; 256]);
+    match hir.kind() {
+        HirKind::Class(Class::Bytes(bytes)) => {
+            for range in bytes.iter() {
+                set[usize::from(range.start())..=usize::from(range.end())].fill(true);
+            }
+        }
+        HirKind::Class(Class::Unicode(chars)) => {
+            for range in chars.iter() {
+                let [start, end] = [range.start(), range.end()].map(u8::try_from);
+                let (Ok(start), Ok(end)) = (start, end) else { return Err("the class is not supported") };
+                set[usize::from(start)..=usize::from(end)].fill(true);
+            }
+        }
+        HirKind::Literal(literal) if literal.0.len() == 1 => set[usize::from(literal.0[0])] = true,
+        _ => return Err("the class is not supported"),
+    }
+    Ok(set)
+}
