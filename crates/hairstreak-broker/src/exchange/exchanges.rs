@@ -1,5 +1,7 @@
 //! `Exchanges`: the exchanges of a virtual host and where they send messages. Binding is in `bind`.
 
+use std::sync::Arc;
+
 use super::binding::BindingId;
 use super::bindings::Bindings;
 use super::cache::RouteCache;
@@ -13,7 +15,7 @@ use super::routing::{Cacheable, Routing};
 use super::table::ExchangeTable;
 use super::walk::Walk;
 use crate::change::{Change, Changes};
-use crate::policy::Policies;
+use crate::policy::{Applied, ObjectKind, Policies};
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 use crate::stats::ExchangeStats;
@@ -41,7 +43,9 @@ pub struct Exchanges {
     /// The changes of what outlives the node.
     pub(crate) changes: Changes,
     /// The policies of the virtual host: exchanges are declared here.
-    pub(crate) policies: Policies,
+    pub(crate) policies: Arc<Policies>,
+    /// The steps that names of declarations took with the patterns of policies.
+    pub(crate) pattern_steps: usize,
     /// The counters of the default exchange.
     pub(super) default_stats: ExchangeStats,
     pub(super) generation: u64,
@@ -58,7 +62,8 @@ impl Exchanges {
             bindings: Bindings::new(),
             default: DefaultExchange::default(),
             changes: Changes::default(),
-            policies: Policies::default(),
+            policies: Arc::default(),
+            pattern_steps: 0,
             default_stats: ExchangeStats::default(),
             generation: 0,
             cache: RouteCache::default(),
@@ -119,7 +124,8 @@ impl Exchanges {
         let kind =
             Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
         let name = declaration.name.clone();
-        let policies = self.policies.for_exchange(&name);
+        let policies =
+            self.policies.find(&name, ObjectKind::Exchange, &Applied::default(), &mut self.pattern_steps);
         let exchange = Exchange::new(declaration, kind, policies, self.place(&name))?;
         let declaration = &exchange.declaration;
         self.changes.note(declaration.is_durable, || Change::ExchangeDeclared(declaration.clone()));

@@ -1,18 +1,38 @@
 //! Policies of exchanges.
 
+use std::sync::Arc;
+
 use super::exchanges::Exchanges;
-use crate::policy::Policies;
+use crate::policy::{Applied, PolicyChange};
 
 impl Exchanges {
-    /// Other policies apply from now on to exchanges that there are, and to those to come.
-    pub(crate) fn set_policies(&mut self, policies: Policies) {
-        for exchange in self.table.iter_mut() {
-            let applied = policies.for_exchange(&exchange.declaration.name);
-            if !applied.is_same(&exchange.policies) {
-                exchange.set_policies(applied);
-            }
+    /// Changes the policies. What is declared from now on has the new ones; for the others see [`apply_policies`](Exchanges::apply_policies).
+    pub(crate) fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
+        let policies = Arc::make_mut(&mut self.policies);
+        changes.into_iter().for_each(|change| policies.change(change));
+    }
+
+    /// Visits the exchanges at some positions with the policies that apply to them.
+    pub(crate) fn visit_policies(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&[u8], &Applied),
+    ) -> Option<usize> {
+        self.table.visit(from, count_max, |exchange| visit(&exchange.declaration.name, &exchange.policies))
+    }
+
+    /// Other policies apply to an exchange, unless newer ones do.
+    pub(crate) fn apply_policies(&mut self, name: &[u8], applied: &Applied) {
+        let Some(exchange) = self.table.find(name).and_then(|id| self.table.get_mut(id)) else { return };
+        if exchange.policies.generation() >= applied.generation() {
+            return;
         }
-        self.policies = policies;
-        self.generation += 1;
+        if applied.is_same(&exchange.policies) {
+            exchange.policies = applied.clone();
+        } else {
+            exchange.set_policies(applied.clone());
+            self.generation += 1;
+        }
     }
 }

@@ -31,10 +31,6 @@ impl ExchangeTable {
         self.exchanges.get_mut(id.0 as usize)
     }
 
-    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Exchange> {
-        self.exchanges.iter_mut().map(|(_, exchange)| exchange)
-    }
-
     /// Visits the exchanges at some positions, as [`slices::visit`] does.
     pub(super) fn visit(
         &self,

@@ -16,3 +16,4 @@ mod tests;
 
 pub use error::PatternError;
 pub use pattern::Pattern;
+pub(crate) use pattern::STEPS_MAX;

@@ -1,4 +1,4 @@
-//! `ApplyTo`: which objects a policy is for.
+//! `ApplyTo`: which objects a policy is for. `ObjectKind`: what an object is to policies.
 
 use std::str::FromStr;
 
@@ -21,6 +21,13 @@ pub enum ApplyTo {
     QuorumQueues,
     /// Streams, of which there are none.
     Streams,
+}
+
+/// The object that a policy may be for, without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Exchange,
+    Queue(QueueKind),
 }
 
 impl ApplyTo {

@@ -1,42 +1,126 @@
 //! `Policies`: the policies of a virtual host, and `Applied`: those that apply to one queue or exchange.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use hairstreak_wire::amqp::FieldTable;
 
+use super::apply_to::ObjectKind;
 use super::merge::merge;
 use super::policy::Policy;
-use crate::queue::QueueKind;
+use super::scope::Scope;
+use crate::pattern::STEPS_MAX;
 
-/// The policies of a virtual host, those with the highest priority first.
-#[derive(Debug, Default)]
+/// The most steps for one name and all policies of a scope. Policies behind them do not apply to the name.
+pub(crate) const NAME_STEPS_MAX: usize = 2 * STEPS_MAX;
+
+/// The policies of a virtual host. Those of a scope stand in the order of their ranks, the highest priority first.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Policies {
-    user: Vec<Arc<Policy>>,
-    operator: Vec<Arc<Policy>>,
+    user: Vec<Ranked>,
+    operator: Vec<Ranked>,
+    /// Grows with each change.
+    generation: u64,
+}
+
+/// A policy in its place.
+#[derive(Clone, Debug)]
+struct Ranked {
+    policy: Arc<Policy>,
+    /// The generation that the policy came with.
+    since: u64,
+}
+
+/// One change of the policies of a virtual host. A scope has one policy of a name.
+#[derive(Clone, Debug)]
+pub enum PolicyChange {
+    /// The policy comes, in the place of the one of its name.
+    Put(Arc<Policy>),
+    /// The policy of that name goes.
+    Remove(Scope, Box<str>),
 }
 
 impl Policies {
-    /// Policies with the same priority keep the order in which they were given.
-    pub(crate) fn new(user: Vec<Arc<Policy>>, operator: Vec<Arc<Policy>>) -> Policies {
-        let mut policies = Policies { user, operator };
-        for list in [&mut policies.user, &mut policies.operator] {
-            list.sort_by_key(|policy| std::cmp::Reverse(policy.priority()));
+    /// Makes a change. A policy that is there as it comes stays.
+    pub(crate) fn change(&mut self, change: PolicyChange) {
+        let (scope, name) = match &change {
+            PolicyChange::Put(policy) => (policy.scope(), policy.name()),
+            PolicyChange::Remove(scope, name) => (*scope, &**name),
+        };
+        let list = match scope {
+            Scope::User => &mut self.user,
+            Scope::Operator => &mut self.operator,
+        };
+        let before = list.iter().position(|ranked| ranked.policy.name() == name);
+        if let (Some(before), PolicyChange::Put(policy)) = (before, &change)
+            && *list[before].policy == **policy
+        {
+            return;
         }
-        policies
+        if let Some(before) = before {
+            list.remove(before);
+        } else if let PolicyChange::Remove(..) = change {
+            return;
+        }
+        self.generation += 1;
+        if let PolicyChange::Put(policy) = change {
+            list.insert(place_of(list, &policy), Ranked { policy, since: self.generation });
+        }
     }
 
-    /// The policies that apply to a queue.
-    pub(crate) fn for_queue(&self, name: &[u8], kind: QueueKind) -> Applied {
-        let first =
-            |list: &[Arc<Policy>]| list.iter().find(|policy| policy.is_for_queue(name, kind)).cloned();
-        Applied { user: first(&self.user), operator: first(&self.operator) }
+    /// The number of changes so far.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
-    /// The policies that apply to an exchange.
-    pub(crate) fn for_exchange(&self, name: &[u8]) -> Applied {
-        let first = |list: &[Arc<Policy>]| list.iter().find(|policy| policy.is_for_exchange(name)).cloned();
-        Applied { user: first(&self.user), operator: first(&self.operator) }
+    /// The policies that apply to an object. `before` are those that applied to it under an earlier generation, or none: patterns are matched only
+    /// where the answer may be another one. Adds the steps of the matches to `taken`.
+    pub(crate) fn find(&self, name: &[u8], kind: ObjectKind, before: &Applied, taken: &mut usize) -> Applied {
+        let mut first = |list: &[Ranked], applied: &Option<Arc<Policy>>| {
+            let mut left = NAME_STEPS_MAX;
+            first(list, applied.as_ref(), before.generation, |policy| {
+                let mut steps = left.min(STEPS_MAX);
+                let given = steps;
+                let is_for = policy.is_for(name, kind, &mut steps);
+                left -= given - steps;
+                *taken += given - steps;
+                is_for
+            })
+        };
+        Applied {
+            user: first(&self.user, &before.user),
+            operator: first(&self.operator, &before.operator),
+            generation: self.generation,
+        }
     }
+}
+
+/// The place of a policy among others.
+fn place_of(list: &[Ranked], policy: &Policy) -> usize {
+    let rank = |policy: &Policy| (Reverse(policy.priority()), policy.name().to_owned());
+    let own = (Reverse(policy.priority()), policy.name());
+    debug_assert!(list.is_sorted_by_key(|ranked| rank(&ranked.policy)));
+    list.partition_point(|other| (Reverse(other.policy.priority()), other.policy.name()) < own)
+}
+
+/// The first policy of a list that is for an object to which `applied` applied when it was `seen` last.
+fn first(
+    list: &[Ranked],
+    applied: Option<&Arc<Policy>>,
+    seen: u64,
+    mut is_for: impl FnMut(&Policy) -> bool,
+) -> Option<Arc<Policy>> {
+    let place = applied.map_or(list.len(), |applied| place_of(list, applied));
+    for (index, Ranked { policy, since }) in list.iter().enumerate() {
+        if index == place && applied.is_some_and(|applied| Arc::ptr_eq(applied, policy)) {
+            return Some(Arc::clone(policy));
+        }
+        // Older policies with a higher rank did not match before.
+        if (*since > seen || index >= place) && is_for(policy) {
+            return Some(Arc::clone(policy));
+        }
+    }
+    None
 }
 
 /// The policies that apply to a queue or an exchange: one of users, and one of operators.
@@ -44,6 +128,8 @@ impl Policies {
 pub(crate) struct Applied {
     user: Option<Arc<Policy>>,
     operator: Option<Arc<Policy>>,
+    /// The generation of the policies that these were found among.
+    generation: u64,
 }
 
 impl Applied {
@@ -54,6 +140,11 @@ impl Applied {
             (one, other) => one.is_none() && other.is_none(),
         };
         is_same(&self.user, &other.user) && is_same(&self.operator, &other.operator)
+    }
+
+    /// The generation of the policies that these were found among.
+    pub(crate) fn generation(&self) -> u64 {
+        self.generation
     }
 
     /// The name of the users' policy.

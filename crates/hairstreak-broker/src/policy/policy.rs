@@ -2,14 +2,14 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
-use super::apply_to::ApplyTo;
+use super::apply_to::{ApplyTo, ObjectKind};
 use super::error::PolicyError;
 use super::keys;
 use super::scope::Scope;
 use crate::pattern::{Pattern, PatternError};
 use crate::queue::QueueKind;
 
-/// A valid policy.
+/// A valid policy. Two are equal if they were given alike.
 #[derive(Debug)]
 pub struct Policy {
     name: Box<str>,
@@ -77,14 +77,21 @@ impl Policy {
         self.scope
     }
 
-    /// Whether the policy is for queues of that kind with that name.
-    pub(super) fn is_for_queue(&self, name: &[u8], kind: QueueKind) -> bool {
-        self.kinds.contains(&kind) && self.pattern.matches(name)
+    /// Whether the policy is for the object with that name. Takes the steps of the match from `steps`.
+    pub(super) fn is_for(&self, name: &[u8], kind: ObjectKind, steps: &mut usize) -> bool {
+        let is_kind = match kind {
+            ObjectKind::Exchange => self.apply_to.has_exchanges(),
+            ObjectKind::Queue(kind) => self.kinds.contains(&kind),
+        };
+        is_kind && self.pattern.find_within(name, steps) == Some(true)
     }
+}
 
-    /// Whether the policy is for exchanges with that name.
-    pub(super) fn is_for_exchange(&self, name: &[u8]) -> bool {
-        self.apply_to.has_exchanges() && self.pattern.matches(name)
+impl PartialEq for Policy {
+    fn eq(&self, other: &Policy) -> bool {
+        let given = |policy: &Policy| (policy.scope, policy.priority, policy.apply_to);
+        let texts = |policy: &Policy| [policy.name.clone(), policy.pattern_text.clone()];
+        given(self) == given(other) && texts(self) == texts(other) && self.definition == other.definition
     }
 }
 

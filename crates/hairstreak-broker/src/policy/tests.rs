@@ -2,11 +2,29 @@
 
 use std::sync::Arc;
 
+use hairstreak_testkit::Rng;
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
-use super::policies::Policies;
-use super::{ApplyTo, Policy, Scope};
+use super::policies::{Applied, NAME_STEPS_MAX, Policies, PolicyChange};
+use super::{ApplyTo, ObjectKind, Policy, Scope};
+use crate::pattern::STEPS_MAX;
 use crate::queue::QueueKind;
+
+fn policies_of(policies: impl IntoIterator<Item = Policy>) -> Policies {
+    let mut all = Policies::default();
+    policies.into_iter().for_each(|policy| all.change(PolicyChange::Put(Arc::new(policy))));
+    all
+}
+
+impl Policies {
+    fn for_queue(&self, name: &[u8], kind: QueueKind) -> Applied {
+        self.find(name, ObjectKind::Queue(kind), &Applied::default(), &mut 0)
+    }
+
+    fn for_exchange(&self, name: &[u8]) -> Applied {
+        self.find(name, ObjectKind::Exchange, &Applied::default(), &mut 0)
+    }
+}
 
 fn policy_of(definition: FieldTable, scope: Scope) -> Result<Policy, String> {
     Policy::new("p", "", ApplyTo::All, 0, definition, scope).map_err(|error| error.to_string())
@@ -179,7 +197,7 @@ fn objects_are_named_as_in_the_http_api() {
 /// Whether a policy with that setting applies to a classic queue, a quorum queue, and an exchange.
 fn applies(apply_to: ApplyTo, name: &str, value: FieldValue) -> [bool; 3] {
     let policy = Policy::new("p", "^q", apply_to, 0, one(name, value), Scope::User).unwrap();
-    let policies = Policies::new(vec![Arc::new(policy)], Vec::new());
+    let policies = policies_of([policy]);
     let is_for_queue = |kind| policies.for_queue(b"q", kind).user_name().is_some();
     let [classic, quorum] = QueueKind::ALL.map(is_for_queue);
     [classic, quorum, policies.for_exchange(b"q").user_name().is_some()]
@@ -230,18 +248,18 @@ fn a_policy_is_for_the_objects_that_it_names() {
 }
 
 #[test]
-fn the_highest_priority_wins_and_the_first_of_equals() {
+fn the_highest_priority_wins_and_the_first_name_of_equals() {
     let policy = |name: &str, pattern: &str, priority| {
         let definition = one("max-length", 1);
-        Arc::new(Policy::new(name, pattern, ApplyTo::All, priority, definition, Scope::User).unwrap())
+        Policy::new(name, pattern, ApplyTo::All, priority, definition, Scope::User).unwrap()
     };
-    let all = vec![
+    let all = [
         policy("low", "", -1),
-        policy("first", "^q", 5),
         policy("second", "^q", 5),
+        policy("first", "^q", 5),
         policy("other", "^r", 9),
     ];
-    let policies = Policies::new(all, Vec::new());
+    let policies = policies_of(all);
     let name_of = |queue: &[u8]| policies.for_queue(queue, QueueKind::Classic).user_name().unwrap();
     assert_eq!([name_of(b"q"), name_of(b"r"), name_of(b"s")], ["first", "other", "low"]);
 }
@@ -250,12 +268,12 @@ fn the_highest_priority_wins_and_the_first_of_equals() {
 fn an_operator_policy_limits_the_policy_of_a_user() {
     let merged =
         |user: &[(&str, FieldValue)], operator: &[(&str, FieldValue)]| -> Vec<(String, FieldValue)> {
-            let list = |fields: &[(&str, FieldValue)], scope| -> Vec<Arc<Policy>> {
+            let one = |fields: &[(&str, FieldValue)], scope| {
                 let definition: FieldTable = fields.iter().cloned().collect();
-                let policy = Policy::new("p", "", ApplyTo::All, 0, definition, scope);
-                policy.into_iter().map(Arc::new).collect()
+                Policy::new("p", "", ApplyTo::All, 0, definition, scope).ok()
             };
-            let policies = Policies::new(list(user, Scope::User), list(operator, Scope::Operator));
+            let given = [one(user, Scope::User), one(operator, Scope::Operator)];
+            let policies = policies_of(given.into_iter().flatten());
             let effective = policies.for_queue(b"q", QueueKind::Quorum).effective();
             let fields = effective.iter();
             fields.map(|(name, value)| (String::from_utf8_lossy(name).into_owned(), value.clone())).collect()
@@ -292,4 +310,100 @@ fn an_operator_policy_limits_the_policy_of_a_user() {
         let limit = |limit: i32| [("delivery-limit", limit.into())];
         assert_eq!(merged(&limit(user), &limit(operator)), [field("delivery-limit", expected.into())]);
     }
+}
+
+/// Changes of a policy, and the names that are matched anew.
+#[test]
+fn only_what_a_change_may_concern_is_matched() {
+    let policy = |name: &str, pattern: &str, priority, length: i32| {
+        let definition = one("max-length", length);
+        Policy::new(name, pattern, ApplyTo::Queues, priority, definition, Scope::User).unwrap()
+    };
+    let kind = ObjectKind::Queue(QueueKind::Classic);
+    let mut policies = policies_of([policy("hard", "(?=(a+))\\1+$", 5, 1), policy("low", "", 0, 1)]);
+    let name: &[u8] = &[b'a'; 40];
+    let find = |policies: &Policies, before: &Applied| {
+        let mut taken = 0;
+        (policies.find(name, kind, before, &mut taken), taken)
+    };
+    let (applied, steps) = find(&policies, &Applied::default());
+    assert_eq!(applied.user_name().as_deref(), Some("hard"));
+    // A policy behind it changes nothing, and no name is matched; one before it is matched alone.
+    policies.change(PolicyChange::Put(Arc::new(policy("other", "^b", -1, 1))));
+    let (same, taken) = find(&policies, &applied);
+    assert_eq!((same.is_same(&applied), taken), (true, 0));
+    policies.change(PolicyChange::Put(Arc::new(policy("first", "^b", 9, 1))));
+    let (same, taken) = find(&policies, &applied);
+    assert!(same.is_same(&applied) && taken > 0 && taken < steps, "{taken} of {steps}");
+    // Given as before, nothing changes.
+    let generation = policies.generation();
+    policies.change(PolicyChange::Put(Arc::new(policy("other", "^b", -1, 1))));
+    policies.change(PolicyChange::Remove(Scope::Operator, "other".into()));
+    assert_eq!(policies.generation(), generation);
+    // One that is replaced applies as it is now.
+    policies.change(PolicyChange::Put(Arc::new(policy("hard", "^a", 5, 2))));
+    let (replaced, _) = find(&policies, &same);
+    assert_eq!((replaced.user_name().as_deref(), replaced.is_same(&applied)), (Some("hard"), false));
+    // One that goes leaves those behind it, and those before it are not matched again.
+    policies.change(PolicyChange::Remove(Scope::User, "hard".into()));
+    let (low, taken) = find(&policies, &replaced);
+    assert_eq!((low.user_name().as_deref(), taken), (Some("low"), 1 + name.len()));
+    assert_eq!(find(&policies, &applied).0.user_name().as_deref(), Some("low"));
+}
+
+/// Whatever changed since, the policies are those that are found anew.
+#[test]
+fn policies_found_from_earlier_ones_are_those_found_anew() {
+    for seed in 0..20 {
+        check_changes(seed);
+    }
+}
+
+fn check_changes(seed: u64) {
+    let mut rng = Rng::with_seed(seed);
+    let mut policies = Policies::default();
+    let kinds =
+        [ObjectKind::Exchange, ObjectKind::Queue(QueueKind::Classic), ObjectKind::Queue(QueueKind::Quorum)];
+    let names = ["a", "ab", "b", "ba"];
+    let mut known = vec![Applied::default(); kinds.len() * names.len()];
+    for _ in 0..500 {
+        let name = ["p", "q", "r", "s", "t"][rng.usize(0..5)];
+        let scope = [Scope::User, Scope::Operator][rng.usize(0..2)];
+        policies.change(if rng.bool() {
+            let pattern = ["a", "^b", "", "(?!a)b$"][rng.usize(0..4)];
+            let apply_to = [ApplyTo::All, ApplyTo::Queues, ApplyTo::QuorumQueues][rng.usize(0..3)];
+            let definition = one("max-length", rng.i64(0..3));
+            let policy = Policy::new(name, pattern, apply_to, rng.i64(0..3), definition, scope);
+            PolicyChange::Put(Arc::new(policy.unwrap()))
+        } else {
+            PolicyChange::Remove(scope, name.into())
+        });
+        // Some objects have not been looked at for many changes.
+        let index = rng.usize(0..known.len());
+        let (kind, name) = (kinds[index % 3], names[index / 3].as_bytes());
+        known[index] = policies.find(name, kind, &known[index], &mut 0);
+        let anew = policies.find(name, kind, &Applied::default(), &mut 0);
+        assert!(known[index].is_same(&anew), "seed {seed}: {:?} and {anew:?}", known[index]);
+    }
+}
+
+/// The steps for one name are bounded, however many policies there are.
+#[test]
+fn a_name_takes_a_bounded_number_of_steps() {
+    let hard = |number| {
+        let pattern = format!("(?:{}a)*z{number}", "(?=(a*))".repeat(20));
+        Policy::new(&format!("p{number}"), &pattern, ApplyTo::All, 1, one("max-length", 1), Scope::User)
+            .unwrap()
+    };
+    let easy = |name: &str, priority| {
+        Policy::new(name, "", ApplyTo::All, priority, one("max-length", 1), Scope::User).unwrap()
+    };
+    let count = NAME_STEPS_MAX / STEPS_MAX;
+    let find = |hard_count, name: &[u8]| {
+        let all = (0..hard_count).map(hard).chain([easy("last", 0)]);
+        policies_of(all).for_queue(name, QueueKind::Classic).user_name()
+    };
+    assert_eq!(find(count - 1, &[b'a'; 255]).as_deref(), Some("last"));
+    assert_eq!(find(count, &[b'a'; 255]), None);
+    assert_eq!(find(20, b"b").as_deref(), Some("last"));
 }

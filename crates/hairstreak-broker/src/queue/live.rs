@@ -141,9 +141,14 @@ impl Queue {
                 .is_over(self.ready.count() as u64 + 1, self.ready.body_bytes() + body_size as u64)
     }
 
-    /// Whether the oldest message has to go.
-    pub(crate) fn is_too_long(&self) -> bool {
+    /// Whether the queue is longer than it may be.
+    fn is_too_long(&self) -> bool {
         self.settings.is_over(self.ready.count() as u64, self.ready.body_bytes())
+    }
+
+    /// Whether the oldest message has to go: the queue is too long, and does not refuse what comes.
+    pub(crate) fn has_to_shorten(&self) -> bool {
+        self.is_limited && self.settings.overflow == Overflow::DropHead && self.is_too_long()
     }
 
     /// Whether a message that came back this often comes back no more.

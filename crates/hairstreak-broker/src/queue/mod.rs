@@ -36,4 +36,4 @@ pub(crate) use kind::QUEUE_TYPE;
 pub use kind::QueueKind;
 pub(crate) use live::Queue;
 pub(crate) use queues::Queues;
-pub(crate) use settings::{DeadLetterTarget, Overflow, Settings};
+pub(crate) use settings::{DeadLetterTarget, Overflow};

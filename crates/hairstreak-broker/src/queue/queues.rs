@@ -78,12 +78,6 @@ impl Queues {
         })
     }
 
-    /// The queues that are not deleted, with their numbers.
-    pub(crate) fn iter_live(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
-        let all = self.slab.iter().filter(|(_, queue)| !queue.is_deleted);
-        all.map(|(id, queue)| (QueueId(id as u32), queue))
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.slab.iter().map(|(_, queue)| queue)
     }

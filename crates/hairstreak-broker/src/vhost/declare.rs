@@ -5,6 +5,8 @@ use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 use super::outbox::ConnectionId;
 use super::parts::Parts;
 use super::replies::{REPLY_TO, is_address};
+use crate::exchange::Exchanges;
+use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
     Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence, check_queue_arguments,
 };
@@ -77,7 +79,9 @@ impl Parts {
         now: u64,
     ) -> QueueStatus {
         let kind = QueueKind::of(&declaration.arguments).unwrap_or(QueueKind::Classic);
-        let policies = self.exchanges.policies.for_queue(&declaration.name, kind);
+        let Exchanges { policies, pattern_steps, .. } = &mut self.exchanges;
+        let object = ObjectKind::Queue(kind);
+        let policies = policies.find(&declaration.name, object, &Applied::default(), pattern_steps);
         let queue = Queue::new(declaration, owner, policies, now);
         let status = queue.status();
         let id = self.queues.add(queue);

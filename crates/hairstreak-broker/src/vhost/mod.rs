@@ -18,7 +18,7 @@
 //! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
 //! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
 //! - `turn`: one call of the machine, with the operations that have effects
-//! - `views`, `channels_mut`, `changes_mut`: what operators see, what the server notes, and what outlives the node
+//! - `views`, `channels_mut`, `changes_mut`, `policies_mut`: what operators see, what the server notes, what outlives the node, and policies
 //! - `virtual_host`: the public face
 
 mod changes_mut;
@@ -32,6 +32,7 @@ mod names;
 mod options;
 mod outbox;
 mod parts;
+mod policies_mut;
 mod replies;
 mod route;
 #[cfg(test)]
@@ -49,6 +50,7 @@ pub use channels_mut::{ChannelsMut, PublishRun};
 pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
+pub use policies_mut::PoliciesMut;
 pub use route::{NamedRoute, Published, Route};
 pub use turn::{Got, Settlement};
 pub use views::Views;

@@ -9,13 +9,13 @@ use super::channels_mut::ChannelsMut;
 use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
+use super::policies_mut::PoliciesMut;
 use super::replies::is_address;
 use super::route::{NamedRoute, Published, Route};
 use super::turn::{Got, Settlement, Turn};
 use super::views::Views;
 use crate::exchange::{Cacheable, Exchanges, Routing};
 use crate::message::{Message, MessageView, SegmentPool};
-use crate::policy::{Policies, Policy};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
 use crate::refusal::Refusal;
 
@@ -406,18 +406,9 @@ impl VirtualHost {
 
 /// Time, policies and figures.
 impl VirtualHost {
-    /// Sets the policies of users and of operators. They act at once on all queues and exchanges, and on those to come.
-    ///
-    /// As in RabbitMQ a time to live is for messages to come, and a queue's time to expiry begins again when it changes.
-    /// Messages beyond a new length go at once, unless the queue refuses what it has no room for.
-    pub fn set_policies(
-        &mut self,
-        user: Vec<Arc<Policy>>,
-        operator: Vec<Arc<Policy>>,
-        now: u64,
-        outbox: &mut impl HostOutbox,
-    ) {
-        Turn::new(&mut self.parts, now, outbox).set_policies(Policies::new(user, operator));
+    /// The policies, to change them and to have the changes act.
+    pub fn policies_mut(&mut self) -> PoliciesMut<'_> {
+        PoliciesMut { parts: &mut self.parts }
     }
 
     /// Messages and queues expire, and dead letters that wait go on. Due again at once while

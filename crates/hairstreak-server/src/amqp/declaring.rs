@@ -75,7 +75,9 @@ impl Channel {
             check_queue_rights(&declaration, turn)?;
             let host = &mut turn.state.host;
             turn.journal.check_queue(turn.virtual_host, host, &declaration)?;
-            host.declare_queue(turn.connection, &declaration, turn.now)?
+            let declared = host.declare_queue(turn.connection, &declaration, turn.now);
+            turn.note_declared();
+            declared?
         };
         let QueueStatus { name, message_count, consumer_count } = status;
         if !declare.no_wait {
@@ -152,7 +154,9 @@ fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Res
     check_exchange_rights(&declaration, turn)?;
     let host = &mut turn.state.host;
     turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
-    host.exchanges_mut().declare(&declaration)
+    let declared = host.exchanges_mut().declare(&declaration);
+    turn.note_declared();
+    declared
 }
 
 fn delete_exchange(delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {

@@ -14,6 +14,8 @@ use crate::node::{HostState, Journal, Publishers, Taken};
 
 /// Queue entries after which a turn takes no further message: about a millisecond.
 pub(super) const ENTRIES_MAX: usize = 16_384;
+/// Steps of a pattern that take as long as a queue entry.
+const STEPS_PER_ENTRY: usize = 16;
 
 /// One turn of a connection in its virtual host.
 pub(super) struct Turn<'a> {
@@ -81,6 +83,12 @@ impl Turn<'_> {
     pub fn publish(&mut self, route: &Route, message: &Message<'_>) -> Published {
         self.entries_left = self.entries_left.saturating_sub(route.queue_count());
         self.state.host.publish(route, message, self.now, &mut self.state.outlets)
+    }
+
+    /// Counts the steps that a declaration took with the patterns of policies.
+    pub fn note_declared(&mut self) {
+        let steps = self.state.host.policies_mut().take_steps();
+        self.entries_left = self.entries_left.saturating_sub(steps / STEPS_PER_ENTRY);
     }
 
     /// Counts a message that a channel has published along a route.

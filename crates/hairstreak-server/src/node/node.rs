@@ -10,7 +10,7 @@ use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::vhost::{ConnectionId, Limits, SegmentPool};
 use hairstreak_store::NodeId;
 use hairstreak_transport::event_loop::Address;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 
 use super::account::Account;
 use super::catalog::Catalog;
@@ -181,7 +181,8 @@ impl Node {
         let commit = self.journal.commit(&changes);
         let woken: Vec<Address> = state.outlets.woken().collect();
         self.note(host, &mut state);
-        drop(state);
+        // A connection that waits for the lock has it next, however soon the operator comes again.
+        MutexGuard::unlock_fair(state);
         woken.into_iter().for_each(|address| self.post().wake(address));
         (result, commit)
     }

@@ -1,31 +1,38 @@
-//! Policies and operator policies: settings of exchanges and queues by pattern, which act on live ones at once.
+//! Policies and operator policies: settings of exchanges and queues by pattern, which act on live ones.
+//!
+//! A change holds `changing` while it comes into the catalog, the journal and the live host. It takes effect on live queues without `changing`, slice by
+//! slice, before the answer: other operators need not wait for a host with many queues.
 
-use hairstreak_broker::policy::Scope;
+use std::sync::Arc;
+
+use hairstreak_broker::policy::{PolicyChange, Scope};
 
 use super::error::{Done, OperatorError};
-use super::taking_effect::{apply_policies, compile, kind_of};
+use super::taking_effect::{begin_policies, compile, finish_policies, kind_of};
 use super::virtual_hosts;
 use crate::definitions::{Change, Definition, Place, PolicyDefinition};
 use crate::node::{Commit, Node};
 
 pub(crate) use super::taking_effect::all_policies as all;
 
-/// Sets a policy.
+/// Sets a policy. Takes as long as its pattern takes with the names of the virtual host.
 ///
 /// # Errors
 ///
 /// There is no such virtual host, or a value of the policy is wrong.
 pub(crate) fn put(node: &Node, scope: Scope, policy: PolicyDefinition) -> Result<Done, OperatorError> {
-    let _changing = node.changing.lock();
+    let changing = node.changing.lock();
     virtual_hosts::find(node, &policy.vhost)?;
-    compile(scope, &policy).map_err(|error| OperatorError::Bad(error.to_string()))?;
+    let compiled = compile(scope, &policy).map_err(|error| OperatorError::Bad(error.to_string()))?;
     node.journal.check()?;
     let host = policy.vhost.clone();
     let (is_new, commit) = node.put(match scope {
         Scope::User => Definition::Policy(policy),
         Scope::Operator => Definition::OperatorPolicy(policy),
     });
-    apply_policies(node, &host);
+    begin_policies(node, &host, [PolicyChange::Put(Arc::new(compiled))]);
+    drop(changing);
+    finish_policies(node, &host);
     Ok(Done { is_new, commit })
 }
 
@@ -40,10 +47,12 @@ pub(crate) fn delete(
     virtual_host: &str,
     name: &str,
 ) -> Result<Commit, OperatorError> {
-    let _changing = node.changing.lock();
+    let changing = node.changing.lock();
     let place = Place::new(kind_of(scope), &[virtual_host.as_bytes(), name.as_bytes()]);
     node.catalog.remove(&place).ok_or(OperatorError::NotFound)?;
     let commit = node.journal.commit(&[Change::Delete(place)]);
-    apply_policies(node, virtual_host);
+    begin_policies(node, virtual_host, [PolicyChange::Remove(scope, name.into())]);
+    drop(changing);
+    finish_policies(node, virtual_host);
     Ok(commit)
 }

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use hairstreak_broker::change::Change as Recorded;
+use hairstreak_broker::policy::Scope;
 
-use super::taking_effect::{apply_definition, apply_policies};
+use super::taking_effect::{apply_definition, apply_policy};
 use super::users::{self, By};
-use super::{bindings, exchanges, queues, virtual_hosts};
+use super::{bindings, exchanges, policies, queues, virtual_hosts};
 use crate::definitions::{Change, Definition};
 use crate::node::{Node, from_definition};
 
@@ -49,16 +50,17 @@ fn delete(node: &Node, definition: &Definition) {
             Some((host, Recorded::Bound(binding))) => bindings::unbind(node, &host, &binding).map(drop),
             _ => Ok(()),
         },
-        Definition::GlobalParameter(_)
-        | Definition::Parameter(_)
-        | Definition::Policy(_)
-        | Definition::OperatorPolicy(_)
-        | Definition::ConfiguredUser(_) => {
+        Definition::Policy(policy) => {
+            policies::delete(node, Scope::User, &policy.vhost, &policy.name).map(drop)
+        }
+        Definition::OperatorPolicy(policy) => {
+            policies::delete(node, Scope::Operator, &policy.vhost, &policy.name).map(drop)
+        }
+        Definition::GlobalParameter(_) | Definition::Parameter(_) | Definition::ConfiguredUser(_) => {
             let _changing = node.changing.lock();
             let place = definition.place();
             node.catalog.remove(&place);
             drop(node.journal.commit(&[Change::Delete(place)]));
-            apply_to_host(node, definition);
             Ok(())
         }
     };
@@ -84,13 +86,12 @@ fn put_back(node: &Node, before: Definition) {
     }
 }
 
-/// Has the live host know what the catalog says of it.
+/// Has a restored definition act in its live host.
 fn apply_to_host(node: &Node, definition: &Definition) {
     match definition {
         Definition::VirtualHost(host) => apply_definition(node, host),
-        Definition::Policy(policy) | Definition::OperatorPolicy(policy) => {
-            apply_policies(node, &policy.vhost)
-        }
+        Definition::Policy(policy) => apply_policy(node, Scope::User, policy),
+        Definition::OperatorPolicy(policy) => apply_policy(node, Scope::Operator, policy),
         _ => {}
     }
 }

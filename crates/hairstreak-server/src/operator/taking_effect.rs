@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use hairstreak_broker::policy::{ApplyTo, Policy, PolicyError, Scope};
+use hairstreak_broker::policy::{ApplyTo, Policy, PolicyChange, PolicyCursor, PolicyError, Scope};
 use hairstreak_broker::vhost::HostSettings;
+use parking_lot::MutexGuard;
 
 use crate::definitions::{Definition, Kind, PolicyDefinition, VirtualHostDefinition};
 use crate::node::Node;
@@ -26,15 +27,47 @@ pub(super) fn apply_definition(node: &Node, definition: &VirtualHostDefinition) 
     }
 }
 
-/// Has the policies of the catalog act in a host.
-pub(super) fn apply_policies(node: &Node, name: &str) {
-    let Some(host) = node.hosts.find(name) else { return };
+/// Has all policies of the catalog act in a host that has none.
+fn apply_policies(node: &Node, name: &str) {
     let of_scope = |scope| {
-        let of_host = all_policies(node, scope).into_iter().filter(|policy| policy.vhost == name);
-        of_host.filter_map(|policy| compile_stored(scope, &policy).map(Arc::new)).collect()
+        let of_host = all_policies(node, scope).into_iter().filter(move |policy| policy.vhost == name);
+        of_host.filter_map(move |policy| compile_stored(scope, &policy))
     };
-    let (user, operator) = (of_scope(Scope::User), of_scope(Scope::Operator));
-    node.act(&host, |state, now| state.host.set_policies(user, operator, now, &mut state.outlets));
+    let policies = of_scope(Scope::User).chain(of_scope(Scope::Operator));
+    begin_policies(node, name, policies.map(|policy| PolicyChange::Put(Arc::new(policy))));
+    finish_policies(node, name);
+}
+
+/// Has one policy of the catalog act in its host. The caller holds `changing`.
+pub(super) fn apply_policy(node: &Node, scope: Scope, policy: &PolicyDefinition) {
+    if let Some(compiled) = compile_stored(scope, policy) {
+        begin_policies(node, &policy.vhost, [PolicyChange::Put(Arc::new(compiled))]);
+        finish_policies(node, &policy.vhost);
+    }
+}
+
+/// Has changed policies act on what is declared in a host from now on. The caller holds `changing`, unless the node starts.
+pub(super) fn begin_policies(node: &Node, name: &str, changes: impl IntoIterator<Item = PolicyChange>) {
+    if let Some(host) = node.hosts.find(name) {
+        host.lock().host.policies_mut().change(changes);
+    }
+}
+
+/// Has changed policies act on all that is in a host. Patterns are matched without the host's lock, and whoever waits for the lock has it between two
+/// steps. Changes that come meanwhile take effect, too, and their own callers do the rest.
+pub(super) fn finish_policies(node: &Node, name: &str) {
+    let Some(host) = node.hosts.find(name) else { return };
+    let mut cursor = Some(PolicyCursor::default());
+    while let Some(from) = cursor {
+        let mut state = host.lock();
+        let mut slice = state.host.policies_mut().slice(from);
+        MutexGuard::unlock_fair(state);
+        slice.match_names();
+        while !slice.is_done() {
+            node.act(&host, |state, now| state.host.policies_mut().act(&mut slice, now, &mut state.outlets));
+        }
+        cursor = slice.next();
+    }
 }
 
 /// All policies of a scope.

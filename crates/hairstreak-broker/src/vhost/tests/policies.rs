@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::exchange::ExchangeDeclaration;
-use crate::policy::{ApplyTo, Policy, Scope};
+use crate::policy::{ApplyTo, NAME_STEPS_MAX, Policy, PolicyChange, PolicyCursor, PolicySlice, Scope};
+use crate::vhost::turn::POLICY_SLICE_MAX;
 
 fn policy(pattern: &str, fields: &[(&str, FieldValue)], scope: Scope) -> Arc<Policy> {
     let definition = fields.iter().cloned().collect();
@@ -12,8 +13,21 @@ fn policy(pattern: &str, fields: &[(&str, FieldValue)], scope: Scope) -> Arc<Pol
 }
 
 impl Bench {
-    fn set_both(&mut self, user: Vec<Arc<Policy>>, operator: Vec<Arc<Policy>>) {
-        self.host.set_policies(user, operator, self.now, &mut self.said);
+    /// Has these policies, and no others, act.
+    pub(super) fn set_both(&mut self, user: Vec<Arc<Policy>>, operator: Vec<Arc<Policy>>) {
+        let scopes = [Scope::User, Scope::Operator];
+        let known = ["p", "x", "mine", "theirs", "0", "1", "2"];
+        let gone =
+            scopes.into_iter().flat_map(|scope| known.map(|name| PolicyChange::Remove(scope, name.into())));
+        let come = user.into_iter().chain(operator).map(PolicyChange::Put);
+        self.host.policies_mut().change(gone.chain(come));
+        let mut cursor = Some(PolicyCursor::default());
+        while let Some(from) = cursor {
+            let mut slice = self.host.policies_mut().slice(from);
+            slice.match_names();
+            while !self.host.policies_mut().act(&mut slice, self.now, &mut self.said) {}
+            cursor = slice.next();
+        }
     }
 
     /// Sets one policy of users, for the queue `q`.
@@ -177,10 +191,9 @@ fn a_delivery_limit_is_for_messages_that_came_back_before_too() {
 #[test]
 fn policies_are_for_queues_and_exchanges_to_come() {
     let mut bench = Bench::new();
-    let all = vec![
-        policy("^q", &[("max-length", 1.into())], Scope::User),
-        policy("^x", &[("alternate-exchange", "amq.fanout".into())], Scope::User),
-    ];
+    let definition = arguments([("alternate-exchange", "amq.fanout".into())]);
+    let alternate = Policy::new("x", "^x", ApplyTo::All, 0, definition, Scope::User);
+    let all = vec![policy("^q", &[("max-length", 1.into())], Scope::User), Arc::new(alternate.unwrap())];
     bench.set_both(all, Vec::new());
     bench.declare(&queue("q", arguments([]))).unwrap();
     bench.declare(&queue("dead", arguments([]))).unwrap();
@@ -195,7 +208,7 @@ fn policies_are_for_queues_and_exchanges_to_come() {
     bench.host.bind_queue(ALICE, b"dead", b"amq.fanout", b"", &arguments([])).unwrap();
     assert_eq!(bench.publish_with("x", "k", "3", &Properties::default()), Published::Routed);
     assert_eq!(bench.drain("dead"), ["3"]);
-    assert_eq!(bench.host.views().exchange(b"x").unwrap().policy.as_deref(), Some("p"));
+    assert_eq!(bench.host.views().exchange(b"x").unwrap().policy.as_deref(), Some("x"));
 }
 
 #[test]
@@ -266,4 +279,158 @@ fn views_show_the_policies_and_what_they_make() {
     let shown = bench.host.views().queue(b"q").unwrap();
     assert_eq!((shown.policies.user, shown.policies.operator), (None, None));
     assert_eq!(shown.policies.effective, arguments([]));
+}
+
+/// The messages of a queue that has become far too long.
+const LONG: u32 = 40_000;
+/// More messages than one turn drops.
+const DROPPED_MAX: u32 = 16_384;
+
+impl Bench {
+    /// A slice that was matched with the policies of now.
+    fn matched(&mut self, from: PolicyCursor) -> PolicySlice {
+        let mut slice = self.host.policies_mut().slice(from);
+        slice.match_names();
+        slice
+    }
+
+    fn lengths(&self) -> Vec<Option<String>> {
+        let name_of = |name: &str| self.host.views().queue(name.as_bytes()).unwrap().policies.user;
+        ["a", "b", "c"].into_iter().map(name_of).collect()
+    }
+}
+
+/// Names that come, go and come back between two steps, and other policies that come meanwhile.
+#[test]
+fn what_changes_between_two_steps_has_the_newest_policies() {
+    let mut bench = Bench::new();
+    for name in ["a", "b", "c"] {
+        bench.declare(&queue(name, arguments([]))).unwrap();
+    }
+    let put = |bench: &mut Bench, length: i64| {
+        let policy = policy("", &[("max-length", length.into())], Scope::User);
+        bench.host.policies_mut().change([PolicyChange::Put(policy)]);
+    };
+    let length_of = |bench: &Bench, name: &str| {
+        let effective = bench.host.views().effective_policy(name.as_bytes()).unwrap();
+        effective.get("max-length").and_then(FieldValue::as_i64)
+    };
+    let queues = PolicyCursor { has_done_exchanges: true, position: 0 };
+    put(&mut bench, 1);
+    let mut first = bench.matched(queues);
+    // A queue that is declared now has the new policy at once; one that is there has none yet.
+    bench.delete("a");
+    bench.declare(&queue("a", arguments([]))).unwrap();
+    assert_eq!(bench.lengths(), [Some("p".into()), None, None]);
+    // A second change begins before the first is done, and is done first.
+    put(&mut bench, 2);
+    bench.delete("b");
+    let mut second = bench.matched(queues);
+    assert!(bench.host.policies_mut().act(&mut second, bench.now, &mut bench.said));
+    bench.declare(&quorum("b", arguments([]))).unwrap();
+    assert!(bench.host.policies_mut().act(&mut first, bench.now, &mut bench.said));
+    assert_eq!(["a", "b", "c"].map(|name| length_of(&bench, name)), [Some(2), Some(2), Some(2)]);
+    // A policy that goes is matched with nothing where no other is left.
+    bench.host.policies_mut().change([PolicyChange::Remove(Scope::User, "p".into())]);
+    let mut last = bench.matched(queues);
+    assert!(bench.host.policies_mut().act(&mut last, bench.now, &mut bench.said));
+    assert_eq!(bench.lengths(), [None, None, None]);
+    assert!(bench.matched(queues).is_done());
+}
+
+/// The steps under the lock, at the limits: names that are copied, queues that change, messages that go, letters that are written.
+#[test]
+fn each_step_under_the_lock_is_bounded() {
+    const QUEUES: usize = 1_000;
+    const SLICE: usize = 50;
+    let mut bench = Bench::with(Limits { slice_max: SLICE, ..Limits::default() });
+    bench.declare(&queue("dead", arguments([]))).unwrap();
+    for number in 0..QUEUES {
+        bench.declare(&queue(&format!("q{number}"), arguments([]))).unwrap();
+    }
+    (0..LONG).for_each(|_| bench.publish_all("q0", &["m"]));
+    let fields = [
+        ("max-length", 1.into()),
+        ("expires", 100_000.into()),
+        ("dead-letter-exchange", "".into()),
+        ("dead-letter-routing-key", "dead".into()),
+    ];
+    bench.host.policies_mut().change([PolicyChange::Put(policy("(?=(q))", &fields, Scope::User))]);
+    let (mut cursor, mut slices, mut changed) = (Some(PolicyCursor::default()), 0, 0);
+    while let Some(from) = cursor {
+        let mut slice = bench.matched(from);
+        slices += 1;
+        assert!(slice.objects.len() <= POLICY_SLICE_MAX);
+        loop {
+            let (done, waiting, dead) = (slice.changed_count, bench.count("q0"), bench.count("dead"));
+            let is_done = bench.host.policies_mut().act(&mut slice, bench.now, &mut bench.said);
+            let dropped = waiting - bench.count("q0");
+            assert!(
+                slice.changed_count - done <= SLICE && dropped <= DROPPED_MAX,
+                "{dropped} messages dropped"
+            );
+            assert!(bench.count("dead") - dead <= SLICE as u32);
+            changed += slice.changed_count - done;
+            if is_done {
+                break;
+            }
+        }
+        cursor = slice.next();
+    }
+    assert!(slices >= QUEUES / POLICY_SLICE_MAX);
+    // The standard exchanges are among the objects.
+    assert!(changed > QUEUES);
+    assert_eq!(bench.count("q0"), 1);
+    while bench.host.next_timeout().is_some_and(|due| due <= bench.now) {
+        bench.pass(0);
+    }
+    assert_eq!(bench.count("dead"), LONG - 1);
+}
+
+/// A publisher's turn drops no more of a queue that has become far too long.
+#[test]
+fn a_turn_shortens_a_queue_by_a_bounded_number() {
+    let (mut bench, _) = Bench::with_queue(arguments([]));
+    (0..LONG).for_each(|_| bench.publish_all("q", &["m"]));
+    bench.host.policies_mut().change([PolicyChange::Put(policy(
+        "",
+        &[("max-length", 1.into())],
+        Scope::User,
+    ))]);
+    let mut slice = bench.matched(PolicyCursor { has_done_exchanges: true, position: 0 });
+    assert!(!bench.host.policies_mut().act(&mut slice, bench.now, &mut bench.said));
+    let before = bench.count("q");
+    bench.publish_all("q", &["m"]);
+    let after = bench.count("q");
+    assert!(after > 1 && before - after <= DROPPED_MAX, "{before} to {after}");
+    // The rest goes when the time comes, which is at once.
+    while bench.host.next_timeout().is_some_and(|due| due <= bench.now) {
+        bench.pass(0);
+    }
+    assert_eq!(bench.count("q"), 1);
+}
+
+/// A declaration takes a bounded number of steps, which are told, and none without policies whose patterns take some.
+#[test]
+fn the_steps_of_a_declaration_are_told() {
+    const POLICIES: usize = 30;
+    let mut bench = Bench::new();
+    let name = "a".repeat(200);
+    bench.declare(&queue(&name, arguments([]))).unwrap();
+    assert_eq!(bench.host.policies_mut().take_steps(), 0);
+    bench.delete(&name);
+    for scope in [Scope::User, Scope::Operator] {
+        let put = |number: usize| {
+            let (name, pattern) = (number.to_string(), format!("(?:{}a)*z", "(?=(a*))".repeat(20 + number)));
+            let policy =
+                Policy::new(&name, &pattern, ApplyTo::All, 0, arguments([("expires", 1.into())]), scope);
+            PolicyChange::Put(Arc::new(policy.unwrap()))
+        };
+        bench.host.policies_mut().change((0..POLICIES).map(put));
+    }
+    bench.declare(&queue(&name, arguments([]))).unwrap();
+    assert_eq!(bench.host.policies_mut().take_steps(), 2 * NAME_STEPS_MAX);
+    // One that is there takes none.
+    bench.declare(&queue(&name, arguments([]))).unwrap();
+    assert_eq!(bench.host.policies_mut().take_steps(), 0);
 }

@@ -7,9 +7,12 @@ use super::context::Turn;
 use super::dispatch::end_publish;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message};
-use crate::queue::{DeadLetterTarget, Death, Overflow, QueueId, Reason, add_death, extra_keys, is_cycle};
+use crate::queue::{DeadLetterTarget, Death, QueueId, Reason, add_death, extra_keys, is_cycle};
 use crate::vhost::HostOutbox;
 use crate::vhost::letters::Letter;
+
+/// Messages that one queue drops in one turn because it is too long.
+const DROPPED_MAX: usize = 1_024;
 
 impl<O: HostOutbox> Turn<'_, O> {
     /// Drops expired messages at the front of a queue. Returns whether none is left; the others follow at once.
@@ -28,14 +31,16 @@ impl<O: HostOutbox> Turn<'_, O> {
         next_expiry > self.now
     }
 
-    /// Drops the oldest messages of a queue that is too long.
+    /// Drops the oldest messages of a queue that is too long. If these are very many, the rest follows at once.
     pub(super) fn shorten(&mut self, id: QueueId) {
-        loop {
-            let queue = self.parts.queues.get(id);
-            if !queue.is_limited || queue.settings.overflow != Overflow::DropHead || !queue.is_too_long() {
+        let mut count = 0;
+        while self.parts.queues.get(id).has_to_shorten() {
+            let Some(front) = self.parts.queues.get(id).ready.front().copied() else { break };
+            if count == DROPPED_MAX {
+                self.parts.timers.set_message_expiry(id, self.now);
                 break;
             }
-            let Some(front) = queue.ready.front().copied() else { break };
+            count += 1;
             self.parts.remove_front(id, &front);
             self.parts.queues.get_mut(id).counts.gone += 1;
             self.parts.bury(id, front.message, Reason::MaxLength);

@@ -21,4 +21,7 @@ mod settle;
 
 pub use consume::Got;
 pub(super) use context::Turn;
+#[cfg(test)]
+pub(super) use policies::POLICY_SLICE_MAX;
+pub(super) use policies::policy_slice;
 pub use settle::Settlement;

@@ -1,50 +1,127 @@
-//! Policies change: queues behave otherwise at once.
+//! Policies change: queues and exchanges behave otherwise, slice by slice.
+//!
+//! ```text
+//!   change        what is declared from now on has the new policies
+//!   slice         names that the policies have not been matched with are copied
+//!   match_names   without the host
+//!   act           what is still there changes; again until the slice is done
+//! ```
+//!
+//! Each queue and exchange knows the generation of the policies that apply to it. Changes that come at once may bring the same object to the newest
+//! generation; the first one does.
+
+use std::sync::Arc;
 
 use super::context::Turn;
-use crate::policy::{Applied, Policies};
-use crate::queue::{QueueId, Settings};
+use crate::policy::{Applied, Object, ObjectKind, PolicyCursor, PolicySlice};
+use crate::queue::QueueId;
 use crate::vhost::HostOutbox;
 use crate::vhost::parts::Parts;
 
+/// The positions that one slice looks at.
+pub(in crate::vhost) const POLICY_SLICE_MAX: usize = 256;
+
+/// Copies what policies may have changed for, from a place on.
+pub(in crate::vhost) fn policy_slice(parts: &Parts, from: PolicyCursor) -> PolicySlice {
+    let policies = Arc::clone(&parts.exchanges.policies);
+    let is_behind = |applied: &Applied| applied.generation() < policies.generation();
+    let mut objects = Vec::new();
+    let next = if from.has_done_exchanges {
+        let position = parts.queues.visit(from.position, POLICY_SLICE_MAX, |_, queue| {
+            if is_behind(&queue.policies) {
+                let (name, kind) = (queue.declaration.name.clone(), ObjectKind::Queue(queue.kind));
+                objects.push(Object { name, kind, applied: queue.policies.clone() });
+            }
+        });
+        position.map(|position| PolicyCursor { position, ..from })
+    } else {
+        let position = parts.exchanges.visit_policies(from.position, POLICY_SLICE_MAX, |name, applied| {
+            if is_behind(applied) {
+                let (name, kind) = (name.into(), ObjectKind::Exchange);
+                objects.push(Object { name, kind, applied: applied.clone() });
+            }
+        });
+        let queues = PolicyCursor { has_done_exchanges: true, position: 0 };
+        Some(position.map_or(queues, |position| PolicyCursor { position, ..from }))
+    };
+    PolicySlice::new(policies, objects, next)
+}
+
 impl<O: HostOutbox> Turn<'_, O> {
-    pub(in crate::vhost) fn set_policies(&mut self, policies: Policies) {
-        let changed: Vec<(QueueId, Applied, Settings)> = self
-            .parts
-            .queues
-            .iter_live()
-            .filter_map(|(id, queue)| {
-                let applied = policies.for_queue(&queue.declaration.name, queue.kind);
-                let settings = (!applied.is_same(&queue.policies)).then(|| queue.settings_with(&applied))?;
-                Some((id, applied, settings))
-            })
-            .collect();
-        let sends_elsewhere = |(id, _, settings): &(QueueId, Applied, Settings)| {
-            self.parts.queues.get(*id).settings.dead_letter != settings.dead_letter
-        };
-        if changed.iter().any(sends_elsewhere) {
-            // Messages that are dead already go where they had to go when they died.
-            self.budget = usize::MAX;
-            self.write_letters();
-            self.budget = self.parts.limits.slice_max;
+    /// Has policies that were matched act, as far as the budget goes. Returns whether the slice is done. All objects of the slice change before messages
+    /// beyond a new length go: dead letters find the queues as they are then.
+    pub(in crate::vhost) fn apply_policies(&mut self, slice: &mut PolicySlice) -> bool {
+        let mut left = self.budget;
+        while left > 0
+            && let Some(object) = slice.objects.get(slice.changed_count)
+            && change_object(self, object)
+        {
+            left -= 1;
+            slice.changed_count += 1;
         }
-        self.parts.exchanges.set_policies(policies);
-        for (id, applied, settings) in changed {
-            change_settings(self.parts, id, applied, settings, self.now);
+        while left > 0
+            && slice.changed_count == slice.objects.len()
+            && let Some(object) = slice.objects.get(slice.done_count)
+        {
+            left -= 1;
+            if !shorten_object(self, object, &mut left) {
+                break;
+            }
+            slice.done_count += 1;
         }
         self.finish();
+        slice.is_done()
     }
 }
 
-/// Other policies apply to a queue.
-fn change_settings(parts: &mut Parts, id: QueueId, applied: Applied, settings: Settings, now: u64) {
-    let queue = parts.queues.get_mut(id);
+/// Has policies act on an object, unless newer ones do: it was declared meanwhile, or another change came to it. Returns false if that needs another turn.
+fn change_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object) -> bool {
+    let Object { name, kind, applied } = object;
+    match (kind, turn.parts.queues.find(name)) {
+        (ObjectKind::Exchange, _) => {
+            turn.parts.exchanges.apply_policies(name, applied);
+            true
+        }
+        (ObjectKind::Queue(_), Some(id)) => {
+            let is_newer = turn.parts.queues.get(id).policies.generation() >= applied.generation();
+            is_newer || change_policies(turn, id, applied)
+        }
+        (ObjectKind::Queue(_), None) => true,
+    }
+}
+
+/// Drops the messages of a queue that are beyond its length. Returns false if that needs another turn.
+fn shorten_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object, left: &mut usize) -> bool {
+    let ObjectKind::Queue(_) = object.kind else { return true };
+    let Some(id) = turn.parts.queues.find(&object.name) else { return true };
+    if !turn.parts.queues.get(id).has_to_shorten() {
+        return true;
+    }
+    let before = turn.parts.queues.get(id).ready.count();
+    turn.shorten(id);
+    *left = left.saturating_sub(before - turn.parts.queues.get(id).ready.count());
+    turn.parts.touch(id);
+    !turn.parts.queues.get(id).has_to_shorten()
+}
+
+/// Other policies apply to a queue. Returns false if dead letters have to go first.
+fn change_policies<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId, applied: &Applied) -> bool {
+    let queue = turn.parts.queues.get_mut(id);
+    if applied.is_same(&queue.policies) {
+        queue.policies = applied.clone();
+        return true;
+    }
+    let settings = queue.settings_with(applied);
+    let sends_elsewhere = queue.settings.dead_letter != settings.dead_letter;
     let has_other_expiry = queue.settings.expires_ms != settings.expires_ms;
-    queue.set_policies(applied, settings);
-    if queue.is_limited && queue.is_too_long() {
-        parts.touch(id);
+    // Messages that are dead already go where they had to go when they died.
+    if sends_elsewhere && !turn.write_letters() {
+        return false;
     }
+    turn.parts.queues.get_mut(id).set_policies(applied.clone(), settings);
     if has_other_expiry {
-        parts.timers.cancel_queue_expiry(id);
-        parts.note_use(id, now);
+        turn.parts.timers.cancel_queue_expiry(id);
+        turn.parts.note_use(id, turn.now);
     }
+    true
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use hairstreak_broker::policy::Scope;
 use serde_json::{Map, Value, json};
 
-use super::policies::{escaped_for_html, set_fields};
+use super::policies::{clear as clear_policy, escaped_for_html, set_fields};
 use crate::definitions::{Fields, GlobalParameterDefinition, ParameterDefinition};
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
@@ -127,7 +127,7 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
         ParameterDefinition::POLICY => return Err(ApiError::bad_request(NOT_THIS_WAY)),
         ParameterDefinition::OPERATOR_POLICY => {
             check_administrator(call)?;
-            return deleted(policies::delete(call.node(), Scope::Operator, &vhost, &name)?).await;
+            return clear_policy(call, Scope::Operator).await;
         }
         _ => {}
     }

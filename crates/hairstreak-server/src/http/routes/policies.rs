@@ -1,4 +1,6 @@
-//! Policies and operator policies.
+//! Policies and operator policies. A change takes as long as its pattern takes with the names of the virtual host, so that a thread of its own makes it.
+
+use std::sync::Arc;
 
 use hairstreak_broker::policy::Scope;
 use serde_json::{Value, json};
@@ -62,7 +64,8 @@ pub(super) async fn set_fields(
         definition,
         priority,
     };
-    match policies::put(call.node(), scope, policy) {
+    let state = Arc::clone(call.state);
+    match call.state.workers.run(move || policies::put(&state.node, scope, policy)).await? {
         Err(OperatorError::Bad(text)) => Err(refuse(text)),
         result => put(result?).await,
     }
@@ -70,7 +73,9 @@ pub(super) async fn set_fields(
 
 pub(crate) async fn clear(call: &Call<'_>, scope: Scope) -> Answer {
     let policy = find(call, scope)?;
-    deleted(policies::delete(call.node(), scope, &policy.vhost, &policy.name)?).await
+    let state = Arc::clone(call.state);
+    let work = move || policies::delete(&state.node, scope, &policy.vhost, &policy.name);
+    deleted(call.state.workers.run(work).await??).await
 }
 
 /// RabbitMQ escapes what it says of a user's policy for HTML, and not what it says of an operator's.

@@ -143,3 +143,41 @@ fn only_administrators_set_operator_policies_at_either_path() {
     }
     assert_eq!(policymaker.get("/api/parameters")[0]["name"], "o1");
 }
+
+/// Whatever comes meanwhile, each queue has the policies that are there when the last answer has come.
+#[test]
+fn policies_that_change_at_once_are_in_effect_when_they_are_answered() {
+    const QUEUES: usize = 600;
+    let node = TestNode::start();
+    let client = node.client();
+    for number in 0..QUEUES {
+        client.change("PUT", &format!("/api/queues/%2F/a{number}"), "{}");
+    }
+    let body = |length: usize| {
+        format!(r#"{{"pattern":"^(?=(a+))","definition":{{"max-length":{length}}},"priority":{length}}}"#)
+    };
+    let shown = |name: &str| client.get(&format!("/api/queues/%2F/{name}"))["policy"].clone();
+    std::thread::scope(|scope| {
+        for writer in 0..3 {
+            let client = node.client();
+            scope.spawn(move || {
+                for round in 0..5 {
+                    let at = format!("/api/policies/%2F/p{writer}");
+                    client.change("PUT", &at, &body(writer + 10 * round));
+                    let last = client.get(&format!("/api/queues/%2F/a{}", QUEUES - 1));
+                    assert_ne!(last["policy"], json!(null));
+                    if round < 4 {
+                        client.change("DELETE", &at, "");
+                    }
+                }
+            });
+        }
+        for number in QUEUES..QUEUES + 100 {
+            client.change("PUT", &format!("/api/queues/%2F/a{number}"), "{}");
+            client.change("DELETE", &format!("/api/queues/%2F/a{}", number - QUEUES), "");
+        }
+    });
+    for number in 100..QUEUES + 100 {
+        assert_eq!(shown(&format!("a{number}")), "p2", "a{number}");
+    }
+}

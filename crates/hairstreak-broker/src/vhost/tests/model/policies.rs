@@ -53,7 +53,7 @@ impl PlainPolicy {
         policy
     }
 
-    pub(super) fn policy(&self, scope: Scope) -> Arc<Policy> {
+    pub(super) fn policy(&self, number: usize, scope: Scope) -> Arc<Policy> {
         let mut definition = FieldTable::new();
         let numbers = [
             ("message-ttl", self.ttl),
@@ -71,7 +71,8 @@ impl PlainPolicy {
             definition.insert("overflow", if rejects { "reject-publish-dlx" } else { "drop-head" });
         }
         let pattern = PATTERNS[self.pattern].0;
-        Arc::new(Policy::new("p", pattern, ApplyTo::All, self.priority, definition, scope).unwrap())
+        let name = number.to_string();
+        Arc::new(Policy::new(&name, pattern, ApplyTo::All, self.priority, definition, scope).unwrap())
     }
 
     fn is_for(&self, name: &str) -> bool {

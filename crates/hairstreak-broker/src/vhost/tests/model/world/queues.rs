@@ -107,9 +107,11 @@ impl World {
         };
         let policies = PlainPolicies { user: some(3), operator: some(2) };
         self.note(|| format!("set policies {policies:?}"));
-        let list = |all: &[PlainPolicy], scope| all.iter().map(|policy| policy.policy(scope)).collect();
+        let list = |all: &[PlainPolicy], scope| {
+            all.iter().enumerate().map(|(number, policy)| policy.policy(number, scope)).collect()
+        };
         let (user, operator) = (list(&policies.user, Scope::User), list(&policies.operator, Scope::Operator));
-        self.bench.host.set_policies(user, operator, self.bench.now, &mut self.bench.said);
+        self.bench.set_both(user, operator);
         self.plain.set_policies(policies);
         self.after_return();
     }
