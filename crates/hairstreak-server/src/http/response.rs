@@ -9,6 +9,8 @@ use hyper::body::{Body, Bytes, Frame, SizeHint};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use serde::Serialize;
 
+use super::server::Busy;
+
 /// The type of all bodies.
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
@@ -73,8 +75,9 @@ impl Response {
         self
     }
 
-    pub(super) fn into_hyper(self) -> hyper::Response<StreamedBody> {
-        let mut response = hyper::Response::new(StreamedBody(Some(self.body)));
+    /// The response as hyper takes it. The request is in progress until the body has been sent.
+    pub(super) fn into_hyper(self, busy: Busy) -> hyper::Response<StreamedBody> {
+        let mut response = hyper::Response::new(StreamedBody { rest: Some(self.body), _busy: busy });
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         response
@@ -82,7 +85,10 @@ impl Response {
 }
 
 /// A body as hyper takes it.
-pub(super) struct StreamedBody(Option<ResponseBody>);
+pub(super) struct StreamedBody {
+    rest: Option<ResponseBody>,
+    _busy: Busy,
+}
 
 impl Body for StreamedBody {
     type Data = Bytes;
@@ -92,13 +98,13 @@ impl Body for StreamedBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let data = match self.0.take() {
+        let data = match self.rest.take() {
             None => return Poll::Ready(None),
             Some(ResponseBody::Whole(bytes)) if bytes.is_empty() => return Poll::Ready(None),
             Some(ResponseBody::Whole(bytes)) => bytes,
             Some(ResponseBody::Chunks(mut chunks)) => {
                 let Some(bytes) = chunks.next() else { return Poll::Ready(None) };
-                self.0 = Some(ResponseBody::Chunks(chunks));
+                self.rest = Some(ResponseBody::Chunks(chunks));
                 bytes.into()
             }
         };
@@ -106,7 +112,7 @@ impl Body for StreamedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.rest {
             None => true,
             Some(ResponseBody::Whole(bytes)) => bytes.is_empty(),
             Some(ResponseBody::Chunks(_)) => false,
@@ -114,7 +120,7 @@ impl Body for StreamedBody {
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.rest {
             None => SizeHint::with_exact(0),
             Some(ResponseBody::Whole(bytes)) => SizeHint::with_exact(bytes.len() as u64),
             Some(ResponseBody::Chunks(_)) => SizeHint::default(),

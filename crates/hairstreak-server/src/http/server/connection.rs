@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use hairstreak_transport::tls::TlsServer;
+use hyper::StatusCode;
 use hyper::body::Incoming;
+use hyper::header::CONNECTION;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -15,13 +17,14 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::idle::{Busy, Idle, Keeping};
 use super::race::{First, race};
 use super::service::Service;
 use super::timed_stream::TimedStream;
 use crate::http::bounds::Bounds;
 use crate::http::options::HttpOptions;
 use crate::http::request::Request;
-use crate::http::response::StreamedBody;
+use crate::http::response::{Response, StreamedBody};
 
 /// Bytes of a request header, and of a response that waits in hyper's buffer.
 const BUFFER_SIZE_MAX: usize = 32 * 1024;
@@ -31,6 +34,7 @@ pub(super) struct Serving<S> {
     pub(super) service: S,
     pub(super) options: HttpOptions,
     pub(super) bounds: Bounds,
+    pub(super) idle: Rc<Idle>,
 }
 
 /// A connection that was accepted.
@@ -73,10 +77,12 @@ async fn serve_stream<S: Service>(
     let HttpOptions { first_header_timeout, header_timeout, .. } = serving.options;
     let has_asked = Rc::new(Cell::new(false));
     let asks = Rc::clone(&has_asked);
+    let keeping = Keeping::new(&serving.idle);
+    let kept = Rc::clone(&keeping);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         asks.set(true);
-        let serving = Rc::clone(&serving);
-        async move { Ok::<_, Infallible>(respond(&serving, request, peer).await) }
+        let (serving, busy) = (Rc::clone(&serving), kept.begin());
+        async move { Ok::<_, Infallible>(respond(&serving, request, peer, busy).await) }
     });
     let mut connection = std::pin::pin!(
         http1::Builder::new()
@@ -92,8 +98,9 @@ async fn serve_stream<S: Service>(
             std::future::pending::<()>().await;
         }
     };
+    let ends = race(stopped, race(is_late, keeping.gives_way()));
     // A connection ends in an error when its client breaks the protocol or goes away, which concerns nobody else.
-    if let First::Right(First::Left(_)) = race(connection.as_mut(), race(stopped, is_late)).await {
+    if let First::Right(First::Left(_)) = race(connection.as_mut(), ends).await {
         connection.as_mut().graceful_shutdown();
         let _ = connection.await;
     }
@@ -103,9 +110,24 @@ async fn respond<S: Service>(
     serving: &Serving<S>,
     request: hyper::Request<Incoming>,
     peer: SocketAddr,
+    busy: Busy,
 ) -> hyper::Response<StreamedBody> {
+    // hyper takes a longer header that comes in one piece.
+    if header_size(&request) > BUFFER_SIZE_MAX {
+        let response = Response::empty(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE);
+        return response.with_header(CONNECTION, "close").into_hyper(busy);
+    }
     let mut request = Request::new(request, peer, &serving.options, &serving.bounds);
     let response = serving.service.answer(&mut request).await;
     request.body.discard().await;
-    response.into_hyper()
+    response.into_hyper(busy)
+}
+
+/// The bytes of a request header, as clients send it.
+fn header_size(request: &hyper::Request<Incoming>) -> usize {
+    let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
+    let line = request.method().as_str().len() + target + " ".len() + " HTTP/1.1\r\n".len();
+    let fields = request.headers().iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + ": ".len() + value.len() + "\r\n".len());
+    line + fields.sum::<usize>() + "\r\n".len()
 }

@@ -1,8 +1,9 @@
 //! The HTTP server: a thread with connections of HTTP/1.1 on it, which knows nothing of queues.
 //!
-//! Reading order: [`HttpListener`], [`HttpServer`], `connection`, [`Service`] (the part that answers), `timed_stream`.
+//! Reading order: [`HttpListener`], [`HttpServer`], `connection`, `idle`, [`Service`] (the part that answers), `timed_stream`.
 
 mod connection;
+mod idle;
 mod listener;
 mod race;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
@@ -12,6 +13,7 @@ mod service;
 mod tests;
 mod timed_stream;
 
+pub(super) use idle::Busy;
 pub(crate) use listener::HttpListener;
 pub(crate) use server::HttpServer;
 pub(crate) use service::Service;

@@ -23,6 +23,8 @@ use crate::http::options::HttpOptions;
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The time that a connection that gives way has to close.
+const GIVE_WAY_TIME_MAX: Duration = Duration::from_secs(1);
 
 /// A running HTTP server. Dropping it stops it.
 #[derive(Debug)]
@@ -97,7 +99,7 @@ fn run<S: Service>(
 ) {
     let bounds = Bounds::new(&options);
     let places = Arc::new(Semaphore::new(options.connections_max));
-    let serving = Rc::new(Serving { service, options, bounds });
+    let serving = Rc::new(Serving { service, options, bounds, idle: Rc::default() });
     let tasks = LocalSet::new();
     tasks.block_on(runtime, async move {
         let (tell_stop, stops) = watch::channel(false);
@@ -128,12 +130,20 @@ async fn accept<S: Service>(
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
-                // Without a place the stream is dropped, and so closed.
-                if let Ok(place) = Arc::clone(&places).try_acquire_owned() {
-                    let (serving, stops) = (Rc::clone(&serving), stops.clone());
-                    let accepted = Accepted { stream, peer, tls: tls.clone() };
+                let (serving, stops) = (Rc::clone(&serving), stops.clone());
+                let accepted = Accepted { stream, peer, tls: tls.clone() };
+                let place = Arc::clone(&places).try_acquire_owned();
+                if let Ok(place) = place {
                     tokio::task::spawn_local(connection::serve(serving, accepted, stops, place));
+                } else if serving.idle.close_one() {
+                    let place = tokio::time::timeout(GIVE_WAY_TIME_MAX, Arc::clone(&places).acquire_owned());
+                    tokio::task::spawn_local(async move {
+                        if let Ok(Ok(place)) = place.await {
+                            connection::serve(serving, accepted, stops, place).await;
+                        }
+                    });
                 }
+                // Without a place the stream is dropped, and so closed.
             }
             Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
         }

@@ -199,9 +199,14 @@ fn a_connection_beyond_the_bound_is_closed_and_a_place_is_free_again() {
     let server = start(HttpOptions { connections_max: 2, ..HttpOptions::default() });
     let address = server.addresses()[0];
     let request = b"GET /length/1 HTTP/1.1\r\nHost: a\r\n\r\n";
-    let first = connect(address);
-    let second = connect(address);
-    assert_eq!([ask(&first, request).2, ask(&second, request).2], [b"1", b"1"]);
+    // Both have a request in progress.
+    let begin = || {
+        let mut stream = connect(address);
+        stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+        stream.read_exact(&mut [0; 1]).unwrap();
+        stream
+    };
+    let (first, _second) = (begin(), begin());
     assert!(is_closed(&connect(address)));
     drop(first);
     let since = Instant::now();
@@ -213,6 +218,48 @@ fn a_connection_beyond_the_bound_is_closed_and_a_place_is_free_again() {
         if is_sent && BufReader::new(&third).read_line(&mut line).is_ok() && line.contains("200") {
             break;
         }
+    }
+}
+
+#[test]
+fn the_connection_that_has_waited_longest_gives_way() {
+    let server = start(HttpOptions { connections_max: 2, ..HttpOptions::default() });
+    let address = server.addresses()[0];
+    let request = b"GET /length/1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    let (first, second) = (connect(address), connect(address));
+    assert_eq!([&first, &second, &first].map(|stream| ask(stream, request).2), [b"1", b"1", b"1"]);
+    let third = connect(address);
+    assert_eq!(ask(&third, request).2, b"1");
+    assert!(is_closed(&second));
+    assert_eq!([ask(&first, request).2, ask(&third, request).2], [b"1", b"1"]);
+}
+
+#[test]
+fn a_header_that_is_too_long_is_refused_in_one_piece_and_in_many() {
+    let server = start(HttpOptions::default());
+    let header = |size: usize| {
+        let mut header = b"GET /length/1 HTTP/1.1\r\nHost: a\r\nX: ".to_vec();
+        header.resize(size - 4, b'x');
+        [&*header, b"\r\n\r\n"].concat()
+    };
+    let answer = |bytes: &[u8], piece_size| {
+        let mut stream = connect(server.addresses()[0]);
+        for piece in bytes.chunks(piece_size) {
+            // The answer may come before the last piece.
+            if stream.write_all(piece).is_err() {
+                break;
+            }
+        }
+        let mut status = String::new();
+        let _ = BufReader::new(&stream).read_line(&mut status);
+        status.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    for size in [32 * 1024 + 1, 40_000, 60_000] {
+        assert_eq!(answer(&header(size), size), "431", "{size}");
+    }
+    assert_eq!(answer(&header(40_000), 1_000), "431");
+    for piece_size in [1_000, 100_000] {
+        assert_eq!(answer(&header(30_000), piece_size), "200");
     }
 }
 
