@@ -67,7 +67,7 @@ pub(crate) const ROUTES: &[Route] = &[
     route("auth", Resource::Users(OfUsers::Auth), OPEN),
     route("auth/attempts/:node", Resource::Users(OfUsers::AuthAttempts), COUNTS_MONITORING),
     route("auth/attempts/:node/source", Resource::Users(OfUsers::AuthAttemptsBySource), COUNTS_MONITORING),
-    route("auth/hash_password/:password", Resource::Users(OfUsers::HashPassword), READ),
+    route("auth/hash_password/:password", Resource::Users(OfUsers::HashPassword), READ_ADMINISTRATOR),
     route("parameters", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
     route("parameters/:component", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
     route("parameters/:component/:vhost", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
