@@ -14,6 +14,7 @@ mod metrics;
 mod node;
 mod operator;
 mod options;
+mod process;
 mod server;
 mod start_error;
 mod tls;

@@ -83,7 +83,6 @@ impl Server {
             node_name: data.as_ref().map_or(NODE_NAME, |data| &data.node_name).into(),
             listeners: Vec::new(),
             disk_free_limit: options.disk_free_limit,
-            connections_max: amqp.connections_max,
             data_directory: data.as_ref().map(|data| data.path.clone()),
             config_files: options.config_file.into_iter().collect(),
             amqp_certificates,
@@ -216,7 +215,7 @@ impl Server {
         }
         operator::reload(&self.node, amqp)?;
         if let Some(server) = &self.amqp {
-            server.set_connections_max(amqp.connections_max);
+            server.set_connections_max(self.node.connections_max());
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::process;
+use crate::process;
 use crate::tls::CertificateFiles;
 
 /// Facts about a node, as they are when it starts.
@@ -16,8 +16,6 @@ pub(crate) struct About {
     pub(crate) listeners: Vec<ListenerInfo>,
     /// Free bytes below which the disk of the data directory counts as full.
     pub(crate) disk_free_limit: u64,
-    /// The most AMQP connections.
-    pub(crate) connections_max: usize,
     /// `None`: nothing is kept.
     pub(crate) data_directory: Option<PathBuf>,
     pub(crate) config_files: Vec<PathBuf>,

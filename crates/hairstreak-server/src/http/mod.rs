@@ -6,7 +6,7 @@
 //! - `routes`: the table of paths, and the functions by noun; `rights`: what a user may do in a virtual host
 //! - `rows`: objects as JSON; `list`, `rates`: lists of objects, and how fast their counters grow
 //! - `response`, `error`: the answer
-//! - `worker`, `process`: threads for what takes long, and what the operating system says
+//! - `worker`: threads for what takes long
 //!
 //! [`start`] is the whole face of the module.
 
@@ -19,7 +19,6 @@ mod fields;
 mod harness;
 mod list;
 mod options;
-pub(crate) mod process;
 mod rates;
 mod request;
 mod response;

@@ -3,8 +3,8 @@
 use super::family::{Column, Group, gauge};
 use super::selection::Registry;
 use super::table::Table;
-use crate::http::process;
 use crate::node::Node;
+use crate::process;
 
 /// The memory of the process.
 #[derive(Clone, Copy, Debug)]

@@ -9,8 +9,8 @@ use super::selection::Selection;
 use super::state::State;
 use super::table::{Block, Table};
 use crate::access::LoginCounts;
-use crate::http::process;
 use crate::node::Totals;
+use crate::process;
 
 /// The figures of the node and its process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -142,7 +142,7 @@ impl NodeFigures {
             descriptor_count: process::descriptor_count(),
             descriptor_limit: process::descriptor_limit(),
             connection_count: opened.saturating_sub(closed),
-            connections_max: about.connections_max as u64,
+            connections_max: node.connections_max() as u64,
             memory_bytes: process::memory_bytes(),
             memory_limit: node.account.alarm.watermark() as u64,
             disk_free: about.disk_free(),

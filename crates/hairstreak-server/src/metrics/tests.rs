@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,8 +16,11 @@ use crate::definitions::VirtualHostDefinition;
 use crate::http::{About, HttpServer};
 use crate::node::{AmqpOptions, HostState, Node, OPERATORS};
 use crate::operator::{self, queues, virtual_hosts};
+use crate::process;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The variable that a test has in a process of its own.
+const ALONE: &str = "HAIRSTREAK_TEST_ALONE";
 
 struct World {
     node: Arc<Node>,
@@ -37,7 +41,6 @@ impl World {
             node_name: "hairstreak@localhost".into(),
             listeners: Vec::new(),
             disk_free_limit: 50_000_000,
-            connections_max: 100,
             data_directory: None,
             config_files: Vec::new(),
             amqp_certificates: None,
@@ -251,10 +254,32 @@ fn the_detailed_page_has_what_is_asked_for() {
 
 #[test]
 fn the_memory_by_its_use_is_the_memory_of_the_process() {
-    let page = World::start(Readers::Loopback).page("/metrics/memory-breakdown");
+    // The memory is that of a process in which no other test runs.
+    if std::env::var_os(ALONE).is_none() {
+        let name = std::thread::current().name().map(str::to_owned).unwrap();
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        let output = alone.args(["--exact", &name]).env(ALONE, "1").output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let world = World::start(Readers::Loopback);
+    world.declare("/", "q");
+    world.publish("/", "q", &"m".repeat(1 << 20));
+    // Much memory, so that what a request takes is little beside it.
+    let held = vec![1_u8; 64 << 20];
+    world.page("/metrics/memory-breakdown");
+    let before = process::memory_bytes() as f64;
+    let page = world.page("/metrics/memory-breakdown");
+    let after = process::memory_bytes() as f64;
     let sum: f64 =
         page.samples.iter().filter(|(name, _)| name.contains("_memory_")).map(|(_, bytes)| bytes).sum();
-    assert!(sum > 1e6, "{page:?}");
+    let slack = 2e6;
+    assert!(sum > before.min(after) - slack && sum < before.max(after) + slack, "{sum}: {before}, {after}");
+    assert!(sum > held.len() as f64);
+    let messages = world.node.account.alarm.bytes() as f64;
+    assert!(messages > 1e6, "{messages}");
+    page.check("rabbitmq_memory_binary_heap_bytes", messages);
 }
 
 #[test]

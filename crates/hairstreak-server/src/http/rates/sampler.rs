@@ -15,9 +15,9 @@ use super::figures::{Figure, Figures};
 use super::history::INTERVAL_MS;
 use super::message_counts::MessageCounts;
 use super::rates::HostRates;
-use crate::http::process;
 use crate::http::state::{State, now_ms};
 use crate::node::SharedHost;
+use crate::process;
 
 /// Rows that are read while a host's lock is held.
 const SLICE_COUNT: usize = 256;

@@ -7,11 +7,11 @@ use super::overview::{CHURN, contexts, exchange_types};
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
-use crate::http::process;
 use crate::http::rates::{Figure, host_figures};
 use crate::http::rows::Counted;
 use crate::http::state::now_ms;
 use crate::http::version::PRODUCT_VERSION;
+use crate::process;
 
 /// RabbitMQ's names of plugins for features that the node has.
 const PLUGINS: [&str; 3] =
@@ -160,7 +160,7 @@ impl NodeRow<'_> {
         map.serialize_entry("run_queue", &0)?;
         map.serialize_entry("processors", &processors)?;
         map.serialize_entry("fd_total", &descriptors)?;
-        map.serialize_entry("sockets_total", &about.connections_max)?;
+        map.serialize_entry("sockets_total", &self.call.node().connections_max())?;
         map.serialize_entry("proc_total", &descriptors)?;
         map.serialize_entry("mem_limit", &self.call.node().account.alarm.watermark())?;
         map.serialize_entry("mem_alarm", &self.call.node().is_alarmed())?;

@@ -6,6 +6,8 @@ use super::client::Client;
 use super::node::TestNode;
 use crate::http::HttpOptions;
 use crate::http::about::ListenerInfo;
+use crate::node::AmqpOptions;
+use crate::process;
 use crate::tls::CertificateFiles;
 
 #[test]
@@ -136,4 +138,21 @@ fn probes_and_versions_need_no_credentials() {
     }
     let wrong = Client::new(node.http.addresses()[0], Some(("guest", "wrong")));
     wrong.refuse("GET", "/api/overview", "", 401, "not_authorized", "\"Not_Authorized\"");
+}
+
+/// A reload changes the bound, and whoever asks sees the bound of now.
+#[test]
+fn the_bound_of_connections_is_that_of_the_last_reload() {
+    let node = TestNode::start();
+    let client = node.client();
+    for connections_max in [7, 5] {
+        node.node.set_limits(&AmqpOptions { connections_max, ..AmqpOptions::default() });
+        assert_eq!(client.get("/api/nodes")[0]["sockets_total"], connections_max);
+        client.check("GET", "/api/health/checks/below-node-connection-limit", "", 200, r#"{"status":"ok"}"#);
+    }
+    node.node.set_limits(&AmqpOptions { connections_max: 0, ..AmqpOptions::default() });
+    client.check_status("GET", "/api/health/checks/below-node-connection-limit", "", 503);
+    // However many are asked for, operators have descriptors left.
+    node.node.set_limits(&AmqpOptions { connections_max: usize::MAX, ..AmqpOptions::default() });
+    assert!(node.node.connections_max() as u64 + 16 < process::descriptor_limit());
 }

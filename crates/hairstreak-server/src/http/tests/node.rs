@@ -80,7 +80,6 @@ pub(super) fn about(listeners: Vec<ListenerInfo>) -> About {
         node_name: "hairstreak@localhost".into(),
         listeners,
         disk_free_limit: 50_000_000,
-        connections_max: 100,
         data_directory: None,
         config_files: Vec::new(),
         amqp_certificates: None,
