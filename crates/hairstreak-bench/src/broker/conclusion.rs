@@ -1,7 +1,7 @@
 //! Targets reached and missed, in sentences.
 
 use super::case::CaseName;
-use super::hostile::{HostileRow, PERCENT_WANTED};
+use super::hostile::{HostileRow, P999_MS_WANTED, PERCENT_WANTED};
 use super::idle::IdleRow;
 use super::report::Case;
 use super::server::ServerKind;
@@ -79,6 +79,15 @@ fn judge_connections(row: &IdleRow) -> Option<String> {
 fn judge_company(row: &HostileRow) -> Option<String> {
     if row.kind != ServerKind::Node {
         return None;
+    }
+    if let Some(p999_ms) = &row.round_trip_p999_ms {
+        // Both use the processors; the company must not hold good clients up.
+        let found = p999_ms.median;
+        let verdict = if found <= P999_MS_WANTED { "reached" } else { "missed" };
+        let company = &row.company;
+        return Some(format!(
+            "beside {company}: round trips of {found:.1} ms (p99.9), target {P999_MS_WANTED} ms: {verdict}."
+        ));
     }
     let found = row.percent.median;
     let verdict = if found >= PERCENT_WANTED { "reached" } else { "missed" };

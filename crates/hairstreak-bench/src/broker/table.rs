@@ -25,7 +25,7 @@ pub fn render(report: &Report) -> String {
     }
     if !report.hostile.is_empty() {
         text.push_str("In and out 16 B in hostile company, messages a second (median [min-max])\n");
-        let headings = ["company", "whose", "alone", "beside", "per cent", "flood/s"];
+        let headings = ["company", "whose", "alone", "beside", "per cent", "flood/s", "round trip p99.9 ms"];
         push_table(&mut text, &headings, report.hostile.iter().map(hostile));
         text.push('\n');
     }
@@ -129,6 +129,9 @@ fn hostile(row: &HostileRow) -> Vec<String> {
         spread(&row.beside, rate),
         spread(&row.percent, |percent| format!("{percent:.0}")),
         row.flood_per_s.as_ref().map_or_else(|| "-".to_owned(), |flood| spread(flood, rate)),
+        row.round_trip_p999_ms
+            .as_ref()
+            .map_or_else(|| "-".to_owned(), |ms| spread(ms, |ms| format!("{ms:.1}"))),
     ]
 }
 

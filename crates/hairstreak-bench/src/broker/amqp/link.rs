@@ -40,20 +40,25 @@ pub struct Link<S = TcpStream> {
 impl Link {
     /// Connects as `guest`, opens the virtual host `/` and a channel.
     pub fn open(address: SocketAddr) -> Result<Link, AmqpError> {
-        Self::open_with(address, ReadBuffer::new())
+        Self::open_with(address, ReadBuffer::new(), "/")
+    }
+
+    /// The same in another virtual host.
+    pub fn open_in(address: SocketAddr, virtual_host: &str) -> Result<Link, AmqpError> {
+        Self::open_with(address, ReadBuffer::new(), virtual_host)
     }
 
     /// The same with a buffer that only holds answers: for connections of which there are many.
     pub fn open_small(address: SocketAddr) -> Result<Link, AmqpError> {
-        let mut link = Self::open_with(address, ReadBuffer::with_size(ANSWER_SIZE))?;
+        let mut link = Self::open_with(address, ReadBuffer::with_size(ANSWER_SIZE), "/")?;
         link.input = ReadBuffer::with_size(0);
         Ok(link)
     }
 
-    fn open_with(address: SocketAddr, input: ReadBuffer) -> Result<Link, AmqpError> {
+    fn open_with(address: SocketAddr, input: ReadBuffer, virtual_host: &str) -> Result<Link, AmqpError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Self::over(stream, input, Argument::EmptyTable)
+        Self::over_in(stream, input, Argument::EmptyTable, virtual_host)
     }
 }
 
@@ -61,6 +66,15 @@ impl<S: Read + Write> Link<S> {
     /// Logs in as `guest` over a stream that is there, opens the virtual host `/` and a channel. `properties` is a table: what the client
     /// says of itself.
     pub fn over(stream: S, input: ReadBuffer, properties: Argument<'_>) -> Result<Link<S>, AmqpError> {
+        Self::over_in(stream, input, properties, "/")
+    }
+
+    fn over_in(
+        stream: S,
+        input: ReadBuffer,
+        properties: Argument<'_>,
+        virtual_host: &str,
+    ) -> Result<Link<S>, AmqpError> {
         let mut link = Link { stream, input, frame_size_max: FRAME_SIZE_MAX, version: String::new() };
         link.stream.write_all(PROTOCOL_HEADER)?;
         let start = link.answer(CONNECTION_START)?;
@@ -77,7 +91,7 @@ impl<S: Read + Write> Link<S> {
         // No heartbeats: a load generator has no time for them.
         let tuned = [Argument::U16(channel_max), frame_size_max, Argument::U16(0)];
         link.send(NO_CHANNEL, CONNECTION_TUNE_OK, &tuned)?;
-        let host = [Argument::Short("/"), Argument::Short(""), Argument::U8(0)];
+        let host = [Argument::Short(virtual_host), Argument::Short(""), Argument::U8(0)];
         link.call(NO_CHANNEL, CONNECTION_OPEN, &host, CONNECTION_OPEN_OK)?;
         link.call(CHANNEL, CHANNEL_OPEN, &[Argument::Short("")], CHANNEL_OPEN_OK)?;
         Ok(link)

@@ -1,6 +1,6 @@
 //! Requests to the management HTTP API of a broker, in bytes: what a load generator sends over and over.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
 use super::super::amqp::AmqpError;
@@ -13,6 +13,20 @@ const REQUEST: &str = "GET /api/queues HTTP/1.1\r\nHost: localhost\r\nAuthorizat
 const SUCCESS: &[u8] = b"HTTP/1.1 200 ";
 /// A field that each queue of a list has once.
 const FIELD: &[u8] = b"\"auto_delete\":";
+
+/// Puts or deletes an object as guest. An object that is not there counts as deleted.
+pub fn change(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<(), AmqpError> {
+    let head = REQUEST.split_once("/api/queues").map(|(_, rest)| rest.trim_end()).unwrap_or_default();
+    let size = body.len();
+    let lines = format!("Content-Type: application/json\r\nContent-Length: {size}\r\n");
+    let stream = send(address, &format!("{method} /api/{path}{head}\r\n{lines}\r\n{body}"))?;
+    let mut status = String::new();
+    BufReader::new(stream).read_line(&mut status)?;
+    match status.split(' ').nth(1) {
+        Some("200" | "201" | "204" | "404") => Ok(()),
+        _ => Err(AmqpError::Malformed("the answer to a change over HTTP")),
+    }
+}
 
 /// Lists all queues and counts them.
 pub fn list_queues(address: SocketAddr) -> Result<(), AmqpError> {

@@ -8,4 +8,4 @@ mod company;
 mod http;
 mod row;
 
-pub use row::{HostileError, HostileRow, PERCENT_WANTED, measure};
+pub use row::{HostileError, HostileRow, P999_MS_WANTED, PERCENT_WANTED, measure};

@@ -14,6 +14,8 @@ use crate::statistics::Spread;
 const BODY_SIZE: u32 = 16;
 /// The part of their rate that good clients must keep, in per cent.
 pub const PERCENT_WANTED: f64 = 90.0;
+/// What 999 of 1000 of their round trips may take beside a company in another virtual host, in milliseconds.
+pub const P999_MS_WANTED: f64 = 50.0;
 
 /// The figures of a good producer and its consumer in one kind of company.
 #[derive(Debug, Serialize)]
@@ -32,6 +34,8 @@ pub struct HostileRow {
     pub percent: Spread,
     /// Malformed frames, channels or lists per second, if the company is a flood.
     pub flood_per_s: Option<Spread>,
+    /// What 999 of 1000 round trips of good clients take at most beside a company in another virtual host, in milliseconds.
+    pub round_trip_p999_ms: Option<Spread>,
     /// The measured broker.
     #[serde(skip)]
     pub kind: ServerKind,
@@ -74,7 +78,14 @@ pub fn measure(
             let alone = subject.sample()?.rate();
             let company = Company::start(*kind, server, idle_count).map_err(failed)?;
             let beside = subject.sample()?.rate();
-            rates.push((alone, beside, company.end().map_err(failed)?));
+            let p999_ms = if kind.is_elsewhere() {
+                let row = Row { case: CaseName::RoundTrip, ..row };
+                let latency = Subject { row, ..subject }.sample()?.latency;
+                latency.map(|latency| latency.p999_us / 1e3)
+            } else {
+                None
+            };
+            rates.push((alone, beside, p999_ms, company.end().map_err(failed)?));
         }
     }
     let rows = rates.iter().filter_map(|(kind, rates)| {
@@ -83,9 +94,10 @@ pub fn measure(
             company: kind.text(idle_count),
             n: rates.len(),
             alone: Spread::of(rates.iter().map(|(alone, ..)| *alone))?,
-            beside: Spread::of(rates.iter().map(|(_, beside, _)| *beside))?,
-            percent: Spread::of(rates.iter().map(|(alone, beside, _)| 100.0 * beside / alone))?,
+            beside: Spread::of(rates.iter().map(|(_, beside, ..)| *beside))?,
+            percent: Spread::of(rates.iter().map(|(alone, beside, ..)| 100.0 * beside / alone))?,
             flood_per_s: Spread::of(rates.iter().filter_map(|(.., flood)| *flood)),
+            round_trip_p999_ms: Spread::of(rates.iter().filter_map(|(_, _, p999_ms, _)| *p999_ms)),
             kind: server.kind,
         })
     });
