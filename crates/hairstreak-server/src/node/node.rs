@@ -37,7 +37,7 @@ const SPARE_PART: usize = 4;
 const LOCK_WAIT_MAX: Duration = Duration::from_millis(1);
 /// The part of the descriptors that clients leave for operators: one of eight, and not less or more than so many.
 const OPERATORS_PART: u64 = 8;
-const OPERATORS_DESCRIPTORS: (u64, u64) = (16, 512);
+const OPERATORS_DESCRIPTORS: (u64, u64) = (32, 512);
 
 /// The limit of a virtual host for its connections.
 const MAX_CONNECTIONS: &str = "max-connections";
