@@ -215,7 +215,7 @@ impl Server {
         }
         operator::reload(&self.node, amqp)?;
         if let Some(server) = &self.amqp {
-            server.set_connections_max(self.node.connections_max());
+            server.set_connections_max(self.node.settings.connections_max());
         }
         Ok(())
     }

@@ -18,7 +18,7 @@ impl Session {
             self.tell_confirms(number, turn);
             self.close_channel(number, turn);
             // Until the client knows, what it sends on this channel is dropped.
-            self.mark_closing(number);
+            self.closing_channels.push(number);
             let close = channel::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(number, &Method::ChannelClose(close));
         } else {
@@ -52,15 +52,6 @@ impl Session {
             self.throttle.release(channel.transaction.as_ref().map_or(0, Transaction::bytes));
         }
         turn.take_deliveries();
-    }
-
-    /// Whether all but close-ok is dropped on this channel.
-    pub(super) fn is_channel_closing(&self, number: u16) -> bool {
-        self.closing_channels.contains(&number)
-    }
-
-    fn mark_closing(&mut self, number: u16) {
-        self.closing_channels.push(number);
     }
 
     /// A method came on a channel that this side has closed.

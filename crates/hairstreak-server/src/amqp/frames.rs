@@ -6,16 +6,15 @@
 //!
 //! A frame is refused once it is here whole, or by its size: where the network cuts the bytes changes nothing.
 
-use hairstreak_base::{BodyBuffer, READ_SIZE};
+use hairstreak_base::BodyBuffer;
 use hairstreak_wire::amqp::{
-    FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, Method, check_frame_size, decode_frame,
-    method_id,
+    FRAME_END, FRAME_HEADER_SIZE, Frame, FrameKind, Method, check_frame_size, decode_frame, method_id,
 };
 
 use super::channel::Content;
 use super::fault::{Fault, SHOWN_SIZE};
 use super::publishing::out_of_turn;
-use super::reading::{BodyFrame, Reading, Step};
+use super::reading::{BodyFrame, Reading, Step, whole_size};
 use super::session::{Outcome, Session};
 use super::turn::Turn;
 use crate::node::REPLIES_BYTES_MAX;
@@ -173,15 +172,6 @@ impl Session {
         }
     }
 
-    /// A frame that does not fit the read buffer begins to gather. Returns how many bytes were used.
-    fn begins_long(&mut self, bytes: &[u8]) -> usize {
-        if bytes.len() < READ_SIZE {
-            return 0;
-        }
-        self.reading = Reading::Long(bytes.to_vec());
-        bytes.len()
-    }
-
     /// Gathers more of a long frame.
     fn take_long(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let Reading::Long(gathered) = &mut self.reading else { return (0, Ok(())) };
@@ -196,21 +186,11 @@ impl Session {
         (count, self.take_frame(&gathered, turn).1)
     }
 
-    /// Bytes of the frame that has begun and is not here whole, without those that were used.
-    pub(super) fn rest_of_frame(&self) -> usize {
-        match &self.reading {
-            Reading::Start => 0,
-            Reading::Body(frame) => frame.missing + 1,
-            Reading::Long(gathered) => whole_size(gathered).saturating_sub(gathered.len()),
-            Reading::Parked { missing } => *missing,
-        }
-    }
-
     /// Decodes the frame at the start of `bytes`, if it is here whole, and handles it.
     fn take_frame(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let error = match decode_frame(bytes, self.tuned.frame_size_max) {
             Ok(Some(frame)) => return self.handle_frame(&frame, bytes, turn),
-            Ok(None) => return (self.begins_long(bytes), Ok(())),
+            Ok(None) => return (self.reading.begin_long(bytes), Ok(())),
             Err(error) => error,
         };
         let fault = Fault::of_frame(&error, bytes);
@@ -248,17 +228,11 @@ impl Session {
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
         let id = method_id(payload).unwrap_or_default();
-        if self.is_channel_closing(channel) {
+        if self.closing_channels.contains(&channel) {
             return self.take_while_closing(channel, id, turn);
         }
         let fields = payload.get(4..).unwrap_or_default();
         let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id, fields))?;
         self.handle_method(channel, method, turn)
     }
-}
-
-/// The size of the whole frame whose header is at the start of `bytes`.
-pub(super) fn whole_size(bytes: &[u8]) -> usize {
-    let Some(&[_, _, _, s0, s1, s2, s3]) = bytes.first_chunk() else { return 0 };
-    u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD
 }

@@ -13,9 +13,9 @@ use hairstreak_wire::amqp::{
 use super::admission::admit;
 use super::connection::{AmqpConnection, AmqpError, Capabilities, Member, Phase};
 use super::fault::Fault;
-use super::frames::whole_size;
 use super::mail::Mail;
 use super::product;
+use super::reading::whole_size;
 use super::session::Session;
 use super::tuned::Tuned;
 use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
@@ -210,7 +210,7 @@ impl AmqpConnection {
         match mechanism {
             Mechanism::Plain | Mechanism::Amqplain => true,
             Mechanism::External => self.shows_certificate(),
-            Mechanism::Anonymous => self.node.allows_anonymous(),
+            Mechanism::Anonymous => self.node.settings.allows_anonymous(),
         }
     }
 

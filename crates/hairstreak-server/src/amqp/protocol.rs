@@ -202,7 +202,7 @@ impl AmqpConnection {
     /// Follows the phase once the input is used, and again when output has left.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         if let Some(member) = &self.member {
-            self.passed_over = member.session.rest_of_frame();
+            self.passed_over = member.session.reading.missing_bytes();
             self.phase = match member.session.outcome {
                 Outcome::Running => self.phase,
                 Outcome::Closed => Phase::Closing,

@@ -54,7 +54,7 @@ pub(crate) fn publish_once(
     if node.is_alarmed() {
         return Err(NotPublished::LowMemory);
     }
-    check_size(message.body.len() as u64, node.message_size_max()).map_err(NotPublished::Refused)?;
+    check_size(message.body.len() as u64, node.settings.message_size_max()).map_err(NotPublished::Refused)?;
     let (published, _) = node
         .act(host, |state, now| publish_on_channel(node, host, (&mut rights, &slot), message, state, now));
     match published.map_err(NotPublished::Refused)? {

@@ -40,7 +40,7 @@ impl Session {
             !channel.is_in_content() && !memo.is_empty() && memo.rights_generation == generation
         };
         let Some(channel) = channel.filter(is_usual) else { return 0 };
-        let size_max = self.node.message_size_max().try_into().unwrap_or(usize::MAX);
+        let size_max = self.node.settings.message_size_max().try_into().unwrap_or(usize::MAX);
         let body_size_max = self.tuned.frame_body_max().min(SHARED_BODY_MIN - 1).min(size_max);
         let mut at = 0;
         let mut run = Run::new(channel.confirms.is_some());
@@ -85,7 +85,7 @@ impl Session {
             return None;
         }
         let content = ContentHeader::decode(header.payload).ok()?;
-        if content.body_size > self.node.message_size_max() {
+        if content.body_size > self.node.settings.message_size_max() {
             return None;
         }
         let head_size = publish_size + header.size();
@@ -120,7 +120,7 @@ impl Session {
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
         let id = basic::Publish::ID;
-        if self.is_channel_closing(number) {
+        if self.closing_channels.contains(&number) {
             return Ok(());
         }
         let Some(channel) = self.channels.get_mut(&number) else { return Err(out_of_turn(&Content::None)) };
@@ -139,7 +139,7 @@ impl Session {
             );
             return Err(Fault::new(ReplyCode::UnexpectedFrame, text, id));
         }
-        let size_max = self.node.message_size_max();
+        let size_max = self.node.settings.message_size_max();
         let begun = content::check_size(content.body_size, size_max)
             .and_then(|()| self.throttle.begin_partial(content.body_size, size_max));
         begun.map_err(|refusal| Fault::in_method(refusal, id))?;
@@ -150,7 +150,7 @@ impl Session {
 
     /// A body frame came that its channel does not await, or with more than is missing of its body.
     pub(super) fn refuse_body(&mut self, number: u16) -> Result<(), Fault> {
-        if self.is_channel_closing(number) {
+        if self.closing_channels.contains(&number) {
             return Ok(());
         }
         Err(out_of_turn(self.channels.get(&number).map_or(&Content::None, |channel| &channel.content)))

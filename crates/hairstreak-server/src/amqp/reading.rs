@@ -1,5 +1,8 @@
 //! `Reading`: a frame that is not taken whole; `Step`: what came of looking at what is here.
 
+use hairstreak_base::READ_SIZE;
+use hairstreak_wire::amqp::FRAME_OVERHEAD;
+
 use super::fault::Fault;
 
 /// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
@@ -27,4 +30,31 @@ pub(super) struct BodyFrame {
     pub begins_at: u64,
     /// Bytes of the payload that are to come. The end of the frame comes behind them.
     pub missing: usize,
+}
+
+impl Reading {
+    /// Begins to gather a frame that does not fit the read buffer. Returns the number of bytes that are used.
+    pub fn begin_long(&mut self, bytes: &[u8]) -> usize {
+        if bytes.len() < READ_SIZE {
+            return 0;
+        }
+        *self = Reading::Long(bytes.to_vec());
+        bytes.len()
+    }
+
+    /// Returns the number of bytes that are to come of the frame that has begun.
+    pub fn missing_bytes(&self) -> usize {
+        match self {
+            Reading::Start => 0,
+            Reading::Body(frame) => frame.missing + 1,
+            Reading::Long(gathered) => whole_size(gathered).saturating_sub(gathered.len()),
+            Reading::Parked { missing } => *missing,
+        }
+    }
+}
+
+/// The size of the whole frame whose header is at the start of `bytes`.
+pub(super) fn whole_size(bytes: &[u8]) -> usize {
+    let Some(&[_, _, _, s0, s1, s2, s3]) = bytes.first_chunk() else { return 0 };
+    u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD
 }

@@ -61,7 +61,7 @@ impl AmqpServer {
     ) -> io::Result<AmqpServer> {
         let defaults = LoopOptions::default();
         let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
-        let connections_max = node.connections_max();
+        let connections_max = node.settings.connections_max();
         let loop_options = LoopOptions {
             name: "amqp".into(),
             loop_count,

@@ -142,7 +142,7 @@ impl NodeFigures {
             descriptor_count: process::descriptor_count(),
             descriptor_limit: process::descriptor_limit(),
             connection_count: opened.saturating_sub(closed),
-            connections_max: node.connections_max() as u64,
+            connections_max: node.settings.connections_max() as u64,
             memory_bytes: process::memory_bytes(),
             memory_limit: node.account.alarm.watermark() as u64,
             disk_free: about.disk_free(),

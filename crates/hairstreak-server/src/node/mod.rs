@@ -23,6 +23,7 @@ mod received;
 mod recording;
 mod refused_logins;
 mod refusing;
+mod settings;
 mod shared_host;
 mod timekeeper;
 mod totals;

@@ -1,7 +1,6 @@
 //! `Node`: the state that all connections of a process share.
 
 use std::io;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -24,10 +23,10 @@ use super::post::{NoPost, Post};
 use super::publishers::Publishers;
 use super::recording::to_definition;
 use super::refused_logins::RefusedLogins;
+use super::settings::Settings;
 use super::shared_host::{HostState, SharedHost};
 use crate::access::{Access, AccessOptions};
 use crate::definitions::{Change, Definition, Kind, Place};
-use crate::process;
 use crate::tls::LoginFrom;
 
 /// The part of the memory watermark that is kept for messages to come: one of four.
@@ -35,10 +34,6 @@ const SPARE_PART: usize = 4;
 
 /// The time that the timekeeper waits for one virtual host before it goes on with the next.
 const LOCK_WAIT_MAX: Duration = Duration::from_millis(1);
-/// The part of the descriptors that clients leave for operators: one of eight, and not less or more than so many.
-const OPERATORS_PART: u64 = 8;
-const OPERATORS_DESCRIPTORS: (u64, u64) = (32, 512);
-
 /// The limit of a virtual host for its connections.
 const MAX_CONNECTIONS: &str = "max-connections";
 
@@ -51,14 +46,8 @@ pub(crate) struct Node {
     pub refused_logins: RefusedLogins,
     /// The part of a client's certificate that is the user's name.
     pub login_from: LoginFrom,
-    /// Clients may log in without credentials.
-    allows_anonymous: AtomicBool,
+    pub settings: Settings,
     pub account: Arc<Account>,
-    message_size_max: AtomicU64,
-    /// The most AMQP connections.
-    connections_max: AtomicUsize,
-    /// The most AMQP connections that leave descriptors for operators.
-    descriptors_max: usize,
     /// The memory of long bodies.
     pub pool: Arc<BlockPool>,
     /// The memory of messages to come.
@@ -77,29 +66,18 @@ pub(crate) struct Node {
     pub changing: Mutex<()>,
 }
 
-/// The descriptors that a start leaves for clients' connections: the others are for operators, files and the loops.
-fn spare_descriptors() -> usize {
-    let limit = process::descriptor_limit();
-    let kept = (limit / OPERATORS_PART).clamp(OPERATORS_DESCRIPTORS.0, OPERATORS_DESCRIPTORS.1);
-    usize::try_from(limit.saturating_sub(process::descriptor_count() + kept)).unwrap_or(usize::MAX).max(1)
-}
-
 impl Node {
     /// A node without virtual hosts.
     pub fn new(options: &AmqpOptions, journal: Journal) -> io::Result<Node> {
         let rules = options.login_rules();
-        let descriptors_max = spare_descriptors();
         Ok(Node {
             id: NodeId::random()?,
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
             refused_logins: RefusedLogins::default(),
             login_from: LoginFrom::default(),
-            allows_anonymous: AtomicBool::new(options.anonymous_user.is_some()),
+            settings: Settings::new(options),
             account: Arc::new(Account::new(options.memory_watermark)),
-            message_size_max: AtomicU64::new(options.message_size_max),
-            connections_max: AtomicUsize::new(options.connections_max.min(descriptors_max)),
-            descriptors_max,
             pool: BlockPool::new(),
             segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
@@ -125,25 +103,8 @@ impl Node {
 
     /// Has limits that were configured anew take effect.
     pub fn set_limits(&self, options: &AmqpOptions) {
-        self.allows_anonymous.store(options.anonymous_user.is_some(), Relaxed);
-        self.message_size_max.store(options.message_size_max, Relaxed);
-        self.connections_max.store(options.connections_max.min(self.descriptors_max), Relaxed);
+        self.settings.set(options);
         self.account.set_watermark(options.memory_watermark);
-    }
-
-    /// Whether clients may log in without credentials.
-    pub fn allows_anonymous(&self) -> bool {
-        self.allows_anonymous.load(Relaxed)
-    }
-
-    /// The most AMQP connections. Operators have descriptors left when there are as many.
-    pub fn connections_max(&self) -> usize {
-        self.connections_max.load(Relaxed)
-    }
-
-    /// The most bytes of a body.
-    pub fn message_size_max(&self) -> u64 {
-        self.message_size_max.load(Relaxed)
     }
 
     /// Sets the way to connections. Only the first counts: a node has one set of loops.

@@ -148,7 +148,7 @@ fn known_as(name: &str) -> &str {
 pub(crate) fn connections(call: &Call<'_>) -> Answer {
     let (opened, closed) = call.node().connections.churn();
     let count = opened.saturating_sub(closed);
-    let limit = call.node().connections_max() as u64;
+    let limit = call.node().settings.connections_max() as u64;
     if count < limit {
         return ok(call);
     }

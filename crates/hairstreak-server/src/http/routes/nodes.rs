@@ -160,7 +160,7 @@ impl NodeRow<'_> {
         map.serialize_entry("run_queue", &0)?;
         map.serialize_entry("processors", &processors)?;
         map.serialize_entry("fd_total", &descriptors)?;
-        map.serialize_entry("sockets_total", &self.call.node().connections_max())?;
+        map.serialize_entry("sockets_total", &self.call.node().settings.connections_max())?;
         map.serialize_entry("proc_total", &descriptors)?;
         map.serialize_entry("mem_limit", &self.call.node().account.alarm.watermark())?;
         map.serialize_entry("mem_alarm", &self.call.node().is_alarmed())?;

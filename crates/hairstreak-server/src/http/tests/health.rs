@@ -154,5 +154,5 @@ fn the_bound_of_connections_is_that_of_the_last_reload() {
     client.check_status("GET", "/api/health/checks/below-node-connection-limit", "", 503);
     // However many are asked for, operators have descriptors left.
     node.node.set_limits(&AmqpOptions { connections_max: usize::MAX, ..AmqpOptions::default() });
-    assert!(node.node.connections_max() as u64 + 16 < process::descriptor_limit());
+    assert!(node.node.settings.connections_max() as u64 + 16 < process::descriptor_limit());
 }
