@@ -28,11 +28,6 @@ impl<K: Eq + Hash + Clone, V: Ord> Index<K, V> {
         }
     }
 
-    /// The values of a key.
-    pub(crate) fn iter<'a>(&'a self, key: &K) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
-        self.0.get(key).into_iter().flatten()
-    }
-
     /// The values of a key from `first` on.
     pub(crate) fn iter_from<'a>(&'a self, key: &K, first: V) -> impl Iterator<Item = &'a V> + use<'a, K, V> {
         self.0.get(key).into_iter().flat_map(move |values| values.range(&first..))

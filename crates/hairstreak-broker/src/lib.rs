@@ -25,6 +25,7 @@ mod refusal;
 pub mod service;
 mod slices;
 pub mod stats;
+mod steps;
 pub mod vhost;
 pub mod view;
 

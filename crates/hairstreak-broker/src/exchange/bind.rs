@@ -7,6 +7,10 @@ use super::destination::Destination;
 use super::exchanges::{Exchanges, check_not_default};
 use crate::queue::QueueId;
 use crate::refusal::Refusal;
+use crate::steps::Steps;
+
+/// The steps of an unbind that has exchanges deleted. The rest of them goes later.
+const UNBIND_STEPS: usize = 16_384;
 
 impl Exchanges {
     /// Binds a queue to an exchange. A binding that is there already stays as it is.
@@ -129,7 +133,10 @@ impl Exchanges {
         let Some(source) = self.table.find(source) else { return };
         let binding = Binding::new(source, destination, key, arguments);
         if let Some(id) = self.bindings.find(&binding) {
-            self.remove_bindings(vec![id]);
+            let steps = &mut Steps::default();
+            steps.begin(UNBIND_STEPS);
+            self.remove_binding(id, steps);
+            self.remove_going(steps);
         }
     }
 }

@@ -95,15 +95,16 @@ impl Bindings {
         self.of_source.first(&source).is_some()
     }
 
-    /// The bindings from an exchange.
-    pub(super) fn of_source(&self, source: ExchangeId) -> impl Iterator<Item = BindingId> {
-        self.of_source.iter(&source).copied()
+    /// A binding from an exchange.
+    pub(super) fn first_of_source(&self, source: ExchangeId) -> Option<BindingId> {
+        self.of_source.first(&source).copied()
     }
 
-    /// The bindings to a queue or an exchange.
-    pub(super) fn of_destination(&self, destination: Destination) -> impl Iterator<Item = BindingId> {
-        self.of_destination.iter(&destination).copied()
+    /// A binding to a queue or an exchange.
+    pub(super) fn first_of_destination(&self, destination: Destination) -> Option<BindingId> {
+        self.of_destination.first(&destination).copied()
     }
+
     /// The bindings from an exchange that have at least that number.
     pub(super) fn of_source_from(
         &self,

@@ -18,10 +18,11 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
-use super::exchange_type::{ExchangeType, Load};
+use super::exchange_type::{ExchangeType, Load, Way};
 use super::routing::{Cacheable, Routing};
 use crate::erlang;
 use crate::refusal::Refusal;
+use crate::steps::Steps;
 
 const HASH_HEADER: &str = "hash-header";
 const HASH_PROPERTY: &str = "hash-property";
@@ -30,6 +31,8 @@ const HASH_PROPERTY: &str = "hash-property";
 const WEIGHT_MAX: u32 = 10_000;
 /// The buckets of an exchange: the sum of the weights. A binding that would make more is refused.
 const BUCKET_COUNT_MAX: usize = 1 << 20;
+/// Buckets that are looked at in one step.
+const BUCKETS_PER_STEP: usize = 64;
 /// The hash is the same after a restart.
 const SEED: u64 = 0x68_61_73_68;
 
@@ -103,10 +106,25 @@ impl ExchangeType for ConsistentHash {
         }
     }
 
-    fn route(&mut self, message: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
+    fn unbind_steps(&self) -> usize {
+        1 + self.buckets.len() / BUCKETS_PER_STEP
+    }
+
+    fn route(
+        &mut self,
+        message: &Routing<'_>,
+        _: Load<'_>,
+        _: &mut Way,
+        _: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
         if !self.buckets.is_empty() {
             found.push(self.buckets[jump(self.hashed.hash(message), self.buckets.len())]);
         }
+        true
+    }
+
+    fn cacheable(&self) -> Cacheable {
         match self.hashed {
             Hashed::RoutingKey => Cacheable::Yes,
             _ => Cacheable::No,

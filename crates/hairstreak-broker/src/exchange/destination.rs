@@ -19,7 +19,7 @@ impl Default for ExchangeId {
 
 /// The destination of a binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Destination {
+pub(crate) enum Destination {
     Queue(QueueId),
     Exchange(ExchangeId),
 }

@@ -6,6 +6,7 @@
 use foldhash::{HashMap, HashMapExt};
 
 use super::destination::Destination;
+use crate::steps::Steps;
 
 #[derive(Debug, Default)]
 pub(super) enum Destinations {
@@ -39,6 +40,23 @@ impl Destinations {
             Destinations::One { destination, .. } => std::slice::from_ref(destination),
             Destinations::Many(many) => &many.list,
         }
+    }
+
+    /// Appends the destinations, the last ones first if there are not steps for all. `left`: how many are not appended, if the list is begun. Returns whether
+    /// all are appended. A destination that moves to the place of one that goes stays among those that are left.
+    pub(super) fn append_to(
+        &self,
+        found: &mut Vec<Destination>,
+        left: &mut Option<usize>,
+        steps: &mut Steps,
+    ) -> bool {
+        let list = self.as_slice();
+        let end = left.map_or(list.len(), |left| left.min(list.len()));
+        let begin = end - end.min(steps.left());
+        found.extend_from_slice(&list[begin..end]);
+        steps.charge(end - begin);
+        *left = (begin > 0).then_some(begin);
+        begin == 0
     }
 
     pub(super) fn is_empty(&self) -> bool {

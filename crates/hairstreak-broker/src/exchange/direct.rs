@@ -6,8 +6,9 @@ use hairstreak_wire::amqp::FieldTable;
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::destinations::Destinations;
-use super::exchange_type::{ExchangeType, Load};
-use super::routing::{Cacheable, Routing};
+use super::exchange_type::{ExchangeType, Load, Way};
+use super::routing::Routing;
+use crate::steps::Steps;
 
 #[derive(Debug, Default)]
 pub(super) struct Direct {
@@ -28,10 +29,26 @@ impl ExchangeType for Direct {
         }
     }
 
-    fn route(&mut self, message: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
-        for destinations in message.keys().filter_map(|key| self.keys.get(key)) {
-            found.extend_from_slice(destinations.as_slice());
+    fn route(
+        &mut self,
+        message: &Routing<'_>,
+        _: Load<'_>,
+        way: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
+        for key in message.keys_from(way.key) {
+            if steps.are_spent() {
+                return false;
+            }
+            steps.charge(1);
+            if let Some(destinations) = self.keys.get(key)
+                && !destinations.append_to(found, &mut way.left, steps)
+            {
+                return false;
+            }
+            (way.key, way.left) = (way.key + 1, None);
         }
-        Cacheable::Yes
+        true
     }
 }

@@ -23,6 +23,10 @@ pub(super) struct Exchange {
     pub(super) policies: Applied,
     pub(super) stats: ExchangeStats,
     pub(super) bindings: Box<dyn ExchangeType>,
+    /// The number of the exchange among all that there have been: the number in the table is used again.
+    pub(super) serial: u64,
+    /// The exchange is being deleted: its bindings go first.
+    pub(super) is_going: bool,
 }
 
 impl Exchange {
@@ -46,6 +50,8 @@ impl Exchange {
             policies: Applied::default(),
             stats: ExchangeStats::default(),
             bindings,
+            serial: 0,
+            is_going: false,
         };
         exchange.set_policies(policies);
         Ok(exchange)

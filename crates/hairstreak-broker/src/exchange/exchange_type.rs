@@ -7,11 +7,26 @@ use hairstreak_wire::amqp::FieldTable;
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::routing::{Cacheable, Routing};
+use super::topic::KeyWay;
 use crate::queue::QueueId;
 use crate::refusal::Refusal;
+use crate::steps::Steps;
 
 /// How much a queue has to do; less is better.
 pub(super) type Load<'a> = &'a dyn Fn(QueueId) -> u64;
+
+/// How far the bindings of one exchange are matched with a message.
+#[derive(Debug, Default)]
+pub(super) struct Way {
+    /// The key that is matched: its place among the keys of the message.
+    pub key: usize,
+    /// The binding that is matched next.
+    pub binding: BindingId,
+    /// How many destinations of the list in work are not appended; `None`: the list is not begun.
+    pub left: Option<usize>,
+    /// How far the key is matched with patterns.
+    pub words: KeyWay,
+}
 
 /// The bindings from one exchange.
 pub(super) trait ExchangeType: fmt::Debug + Send {
@@ -26,6 +41,24 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
     /// Takes out a binding that is there.
     fn unbind(&mut self, id: BindingId, binding: &Binding);
 
-    /// Appends the destinations that a message goes to. The same one may be appended twice.
-    fn route(&mut self, message: &Routing<'_>, load: Load<'_>, found: &mut Vec<Destination>) -> Cacheable;
+    /// The steps that one `unbind` costs.
+    fn unbind_steps(&self) -> usize {
+        1
+    }
+
+    /// Appends the destinations that a message goes to. The same one may be appended twice. Returns whether these are all: it goes on from `way`, with more steps,
+    /// otherwise. Meanwhile bindings may come and go; one that is there all the time counts.
+    fn route(
+        &mut self,
+        message: &Routing<'_>,
+        load: Load<'_>,
+        way: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool;
+
+    /// Whether exchange and routing key alone decide on a route.
+    fn cacheable(&self) -> Cacheable {
+        Cacheable::Yes
+    }
 }

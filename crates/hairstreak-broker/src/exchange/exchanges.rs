@@ -19,6 +19,7 @@ use crate::policy::{Applied, ObjectKind, Policies};
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 use crate::stats::ExchangeStats;
+use crate::steps::Steps;
 
 /// The exchanges that each virtual host has, besides the default exchange.
 const STANDARD_EXCHANGES: [(&str, &str); 5] = [
@@ -29,6 +30,8 @@ const STANDARD_EXCHANGES: [(&str, &str); 5] = [
     ("amq.match", "headers"),
 ];
 const RESERVED_PREFIX: &[u8] = b"amq.";
+/// The steps that a binding costs when it goes.
+const BINDING_STEPS: usize = 16;
 
 /// All exchanges and bindings of a virtual host.
 ///
@@ -37,7 +40,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 #[derive(Debug)]
 pub struct Exchanges {
     virtual_host: Box<str>,
-    pub(super) table: ExchangeTable,
+    pub(crate) table: ExchangeTable,
     pub(super) bindings: Bindings,
     pub(super) default: DefaultExchange,
     /// The changes of what outlives the node.
@@ -50,7 +53,18 @@ pub struct Exchanges {
     pub(super) default_stats: ExchangeStats,
     pub(super) generation: u64,
     cache: RouteCache,
-    walk: Walk,
+    /// The way of the message that was routed last.
+    pub(crate) walk: Walk,
+    /// Exchanges that are being deleted.
+    pub(crate) going: Vec<ExchangeId>,
+}
+
+/// The origin of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Publisher {
+    Client,
+    /// The broker itself, which publishes dead letters: internal exchanges take them, too.
+    Broker,
 }
 
 impl Exchanges {
@@ -68,6 +82,7 @@ impl Exchanges {
             generation: 0,
             cache: RouteCache::default(),
             walk: Walk::default(),
+            going: Vec::new(),
         };
         for (name, kind) in STANDARD_EXCHANGES {
             let (name, kind) = (name.as_bytes().into(), kind.as_bytes().into());
@@ -87,7 +102,7 @@ impl Exchanges {
     /// - `ACCESS_REFUSED`: the default exchange, or a new exchange with a reserved name
     /// - `PRECONDITION_FAILED`: the exchange exists and is another one, or an argument has a wrong type or value
     pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
-        let kind = check_declaration(&declaration.name, &declaration.kind)?;
+        let kind = kind_of(&declaration.name, &declaration.kind)?;
         let name = &*declaration.name;
         match self.table.find(name).and_then(|id| self.table.get(id)) {
             Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(name)),
@@ -96,15 +111,6 @@ impl Exchanges {
                 self.create(declaration.clone())
             }
         }
-    }
-
-    /// The part of a declaration that RabbitMQ checks before the user's right to configure the exchange.
-    ///
-    /// # Errors
-    ///
-    /// `COMMAND_INVALID`: the type is unknown. `ACCESS_REFUSED`: the default exchange.
-    pub fn check_declaration(&self, name: &[u8], kind: &[u8]) -> Result<(), Refusal> {
-        check_declaration(name, kind).map(drop)
     }
 
     /// The part that RabbitMQ checks before the user's rights to read the exchange and to write to its alternate exchange. Returns whether the exchange
@@ -151,18 +157,19 @@ impl Exchanges {
     /// `ACCESS_REFUSED` for exchanges that each virtual host has, `PRECONDITION_FAILED` by `if_unused` if a binding leads
     /// from the exchange.
     pub fn delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
+        self.begin_delete(name, if_unused)?;
+        self.remove_going(&mut Steps::unlimited());
+        Ok(())
+    }
+
+    /// As [`delete`](Exchanges::delete); [`remove_going`](Exchanges::remove_going) does the rest.
+    pub(crate) fn begin_delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
         self.check_deletion(name)?;
         let Some(id) = self.table.find(name) else { return Ok(()) };
         if if_unused && self.bindings.has_source(id) {
             return Err(refusals::in_use(self.place(name)));
         }
-        let from: Vec<BindingId> = self.bindings.of_source(id).collect();
-        for binding in from {
-            self.note_unbound(binding);
-            self.bindings.remove(binding);
-        }
-        self.remove_bindings(self.bindings.of_destination(Destination::Exchange(id)).collect());
-        self.remove_exchange(id);
+        self.begin_removal(id);
         Ok(())
     }
 
@@ -188,29 +195,76 @@ impl Exchanges {
 
     /// A queue is gone: its bindings go, and with them exchanges that are deleted with their last binding.
     pub fn remove_queue(&mut self, queue: QueueId) {
-        self.remove_bindings(self.bindings.of_destination(Destination::Queue(queue)).collect());
+        let steps = &mut Steps::unlimited();
+        self.unbind_all_to(Destination::Queue(queue), steps);
+        self.forget_queue(queue);
+        self.remove_going(steps);
+    }
+
+    /// A queue without bindings is gone.
+    pub(crate) fn forget_queue(&mut self, queue: QueueId) {
+        self.generation += 1;
         if let Some((name, is_durable)) = self.default.remove(queue) {
             self.changes.note(is_durable, || Change::QueueDeleted { name });
         }
     }
 
-    /// Removes bindings, the exchanges that are deleted with their last one, the bindings to these, and so on.
-    pub(super) fn remove_bindings(&mut self, mut pending: Vec<BindingId>) {
-        self.generation += 1;
-        // An exchange keeps its name until its last binding is recorded.
-        let mut unused = Vec::new();
-        while let Some(id) = pending.pop() {
-            self.note_unbound(id);
-            let Some(binding) = self.bindings.remove(id) else { continue };
-            let source = binding.source;
-            let Some(exchange) = self.table.get_mut(source) else { continue };
-            exchange.bindings.unbind(id, &binding);
-            if exchange.declaration.is_auto_delete && !self.bindings.has_source(source) {
-                unused.push(source);
-                pending.extend(self.bindings.of_destination(Destination::Exchange(source)));
+    /// Removes the bindings to a queue or an exchange. Returns whether none is left.
+    pub(crate) fn unbind_all_to(&mut self, destination: Destination, steps: &mut Steps) -> bool {
+        while let Some(id) = self.bindings.first_of_destination(destination) {
+            if steps.are_spent() {
+                return false;
             }
+            self.remove_binding(id, steps);
         }
-        unused.into_iter().for_each(|exchange| self.remove_exchange(exchange));
+        true
+    }
+
+    /// Removes a binding. An exchange that is deleted with its last binding begins to go.
+    pub(super) fn remove_binding(&mut self, id: BindingId, steps: &mut Steps) {
+        self.generation += 1;
+        steps.charge(BINDING_STEPS);
+        self.note_unbound(id);
+        let Some(binding) = self.bindings.remove(id) else { return };
+        let source = binding.source;
+        let Some(exchange) = self.table.get_mut(source) else { return };
+        let unbind_steps = exchange.bindings.unbind_steps();
+        // The bindings of an exchange that goes are dropped with it where that costs less.
+        if !exchange.is_going || unbind_steps == 1 {
+            steps.charge(unbind_steps);
+            exchange.bindings.unbind(id, &binding);
+        }
+        if exchange.declaration.is_auto_delete && !self.bindings.has_source(source) {
+            self.begin_removal(source);
+        }
+    }
+
+    fn begin_removal(&mut self, id: ExchangeId) {
+        self.generation += 1;
+        if let Some(exchange) = self.table.get_mut(id)
+            && !std::mem::replace(&mut exchange.is_going, true)
+        {
+            self.going.push(id);
+        }
+    }
+
+    /// Goes on with exchanges that are being deleted: their bindings go first, and an exchange keeps its name until the last one is recorded. Returns whether
+    /// none is left.
+    pub(crate) fn remove_going(&mut self, steps: &mut Steps) -> bool {
+        while let Some(id) = self.going.last().copied() {
+            while let Some(binding) = self.bindings.first_of_source(id) {
+                if steps.are_spent() {
+                    return false;
+                }
+                self.remove_binding(binding, steps);
+            }
+            if !self.unbind_all_to(Destination::Exchange(id), steps) {
+                return false;
+            }
+            self.going.retain(|other| *other != id);
+            self.remove_exchange(id);
+        }
+        true
     }
 
     /// Whether the name is that of a topic exchange.
@@ -245,58 +299,41 @@ impl Exchanges {
         load: &dyn Fn(QueueId) -> u64,
         targets: &mut Vec<QueueId>,
     ) -> Result<Cacheable, Refusal> {
-        self.route_from(message, load, targets).map(|(_, cacheable)| cacheable)
+        let steps = &mut Steps::unlimited();
+        let (_, cacheable) = self.route_from(message, Publisher::Client, load, steps, targets)?;
+        Ok(cacheable.unwrap_or(Cacheable::No))
     }
 
-    /// As [`route`](Exchanges::route), with the exchange.
+    /// As [`route`](Exchanges::route), with the exchange. `None`: the steps are spent, `targets` has the queues so far, and the way is
+    /// to be taken from `walk`.
     pub(crate) fn route_from(
         &mut self,
         message: &Routing<'_>,
+        publisher: Publisher,
         load: &dyn Fn(QueueId) -> u64,
+        steps: &mut Steps,
         targets: &mut Vec<QueueId>,
-    ) -> Result<(ExchangeId, Cacheable), Refusal> {
-        self.route_if(message, load, targets, |exchange| !exchange.declaration.is_internal)
-    }
-
-    /// As [`route`](Exchanges::route) for a message that the broker itself publishes, such as a dead letter: internal
-    /// exchanges take it too.
-    ///
-    /// # Errors
-    ///
-    /// `NOT_FOUND`.
-    pub fn route_internally(
-        &mut self,
-        message: &Routing<'_>,
-        load: &dyn Fn(QueueId) -> u64,
-        targets: &mut Vec<QueueId>,
-    ) -> Result<Cacheable, Refusal> {
-        self.route_if(message, load, targets, |_| true).map(|(_, cacheable)| cacheable)
-    }
-
-    fn route_if(
-        &mut self,
-        message: &Routing<'_>,
-        load: &dyn Fn(QueueId) -> u64,
-        targets: &mut Vec<QueueId>,
-        is_permitted: impl FnOnce(&Exchange) -> bool,
-    ) -> Result<(ExchangeId, Cacheable), Refusal> {
+    ) -> Result<(ExchangeId, Option<Cacheable>), Refusal> {
         targets.clear();
         if message.exchange.is_empty() {
+            steps.charge(message.extra_keys.len());
             self.walk.find_queues(message.keys(), |name| self.default.find(name), targets);
-            return Ok((ExchangeId::DEFAULT, by_key(message)));
+            return Ok((ExchangeId::DEFAULT, Some(by_key(message))));
         }
         let (id, exchange) = self.find(message.exchange)?;
-        if !is_permitted(exchange) {
+        if exchange.declaration.is_internal && publisher == Publisher::Client {
             return Err(refusals::internal(self.place(message.exchange)));
         }
         // For the other types the cache would cost what it saves.
         let may_be_cached = exchange.kind == Kind::Topic && message.extra_keys.is_empty();
         if may_be_cached && let Some(known) = self.cache.find(self.generation, id, message.key) {
             targets.extend_from_slice(known);
-            return Ok((id, Cacheable::Yes));
+            return Ok((id, Some(Cacheable::Yes)));
         }
-        let cacheable = self.walk.route(&mut self.table, id, message, load, targets).and(by_key(message));
-        if may_be_cached && cacheable == Cacheable::Yes {
+        self.walk.begin(&self.table, id);
+        let cacheable = self.walk.go_on(&mut self.table, message, load, steps, targets);
+        let cacheable = cacheable.map(|cacheable| cacheable.and(by_key(message)));
+        if may_be_cached && cacheable == Some(Cacheable::Yes) {
             self.cache.offer(id, message.key, targets);
         }
         Ok((id, cacheable))
@@ -322,8 +359,17 @@ fn by_key(message: &Routing<'_>) -> Cacheable {
     if message.extra_keys.is_empty() { Cacheable::Yes } else { Cacheable::No }
 }
 
+/// Checks the part of a declaration that RabbitMQ checks before the user's right to configure the exchange.
+///
+/// # Errors
+///
+/// `COMMAND_INVALID`: the type is unknown. `ACCESS_REFUSED`: the default exchange.
+pub fn check_declaration(name: &[u8], kind: &[u8]) -> Result<(), Refusal> {
+    kind_of(name, kind).map(drop)
+}
+
 /// The type of an exchange that is declared.
-fn check_declaration(name: &[u8], kind: &[u8]) -> Result<Kind, Refusal> {
+fn kind_of(name: &[u8], kind: &[u8]) -> Result<Kind, Refusal> {
     let kind = Kind::from_name(kind).ok_or_else(|| refusals::unknown_type(kind))?;
     check_not_default(name)?;
     Ok(kind)

@@ -5,8 +5,9 @@ use hairstreak_wire::amqp::FieldTable;
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::destinations::Destinations;
-use super::exchange_type::{ExchangeType, Load};
-use super::routing::{Cacheable, Routing};
+use super::exchange_type::{ExchangeType, Load, Way};
+use super::routing::Routing;
+use crate::steps::Steps;
 
 #[derive(Debug, Default)]
 pub(super) struct Fanout {
@@ -22,8 +23,14 @@ impl ExchangeType for Fanout {
         self.destinations.remove(binding.destination);
     }
 
-    fn route(&mut self, _: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
-        found.extend_from_slice(self.destinations.as_slice());
-        Cacheable::Yes
+    fn route(
+        &mut self,
+        _: &Routing<'_>,
+        _: Load<'_>,
+        way: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
+        self.destinations.append_to(found, &mut way.left, steps)
     }
 }

@@ -16,10 +16,11 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
-use super::exchange_type::{ExchangeType, Load};
+use super::exchange_type::{ExchangeType, Load, Way};
 use super::routing::{Cacheable, Routing};
 use crate::erlang;
 use crate::refusal::Refusal;
+use crate::steps::Steps;
 
 const X_MATCH: &str = "x-match";
 
@@ -62,14 +63,30 @@ impl ExchangeType for Headers {
         self.patterns.remove(&id);
     }
 
-    fn route(&mut self, message: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
+    fn route(
+        &mut self,
+        message: &Routing<'_>,
+        _: Load<'_>,
+        way: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
         const NO_HEADERS: &FieldTable = &FieldTable::new();
         let headers = Lookup::new(message.headers.unwrap_or(NO_HEADERS));
-        for (pattern, destination) in self.patterns.values() {
+        for (id, (pattern, destination)) in self.patterns.range(way.binding..) {
+            if steps.are_spent() {
+                way.binding = *id;
+                return false;
+            }
+            steps.charge(1 + pattern.fields.len());
             if pattern.matches(&headers) {
                 found.push(*destination);
             }
         }
+        true
+    }
+
+    fn cacheable(&self) -> Cacheable {
         Cacheable::No
     }
 }

@@ -1,15 +1,19 @@
 //! The type `load_balancing`: a message goes to one of the destinations: to the one with the least load, and in turn
 //! among equals. Routing keys do not count. An exchange as a destination has no load of its own.
 //!
-//! Not RabbitMQ's. A message costs a look at each destination, until one has no load.
+//! Not RabbitMQ's. A message costs a look at each destination, until one has no load. Of very many destinations the next 4,096 in turn are compared.
 
 use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::destinations::Destinations;
-use super::exchange_type::{ExchangeType, Load};
+use super::exchange_type::{ExchangeType, Load, Way};
 use super::routing::{Cacheable, Routing};
+use crate::steps::Steps;
+
+/// Destinations whose loads are compared for a message; the turn goes on behind the one that is chosen.
+const COMPARED_COUNT_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(super) struct LoadBalancing {
@@ -27,11 +31,19 @@ impl ExchangeType for LoadBalancing {
         self.destinations.remove(binding.destination);
     }
 
-    fn route(&mut self, _: &Routing<'_>, load: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
+    fn route(
+        &mut self,
+        _: &Routing<'_>,
+        load: Load<'_>,
+        _: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
         let destinations = self.destinations.as_slice();
         let (before, after) = destinations.split_at(self.turn.min(destinations.len()));
         let mut best: Option<(u64, usize)> = None;
-        for (offset, destination) in after.iter().chain(before).enumerate() {
+        for (offset, destination) in after.iter().chain(before).take(COMPARED_COUNT_MAX).enumerate() {
+            steps.charge(1);
             let load = match destination {
                 Destination::Queue(queue) => load(*queue),
                 Destination::Exchange(_) => 0,
@@ -47,6 +59,10 @@ impl ExchangeType for LoadBalancing {
             found.push(destinations[index]);
             self.turn = index + 1;
         }
+        true
+    }
+
+    fn cacheable(&self) -> Cacheable {
         Cacheable::No
     }
 }

@@ -56,6 +56,9 @@ mod topic;
 mod walk;
 
 pub use declaration::ExchangeDeclaration;
-pub(crate) use destination::ExchangeId;
-pub use exchanges::{Exchanges, check_not_default};
+pub(crate) use destination::{Destination, ExchangeId};
+pub(crate) use exchanges::Publisher;
+pub use exchanges::{Exchanges, check_declaration, check_not_default};
+pub(crate) use routing::distinct;
 pub use routing::{Cacheable, Routing};
+pub(crate) use walk::Walk;

@@ -1,5 +1,6 @@
 //! `Routing` and `Cacheable`: what exchanges know of a message, and whether the answer holds for the next one.
 
+use foldhash::{HashSet, HashSetExt};
 use hairstreak_wire::amqp::FieldTable;
 
 /// The parts of a message that decide where the message goes.
@@ -28,9 +29,25 @@ impl<'a> Routing<'a> {
     }
 
     /// The routing key and the further ones.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &'a [u8]> {
-        std::iter::once(self.key).chain(self.extra_keys.iter().copied())
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        self.keys_from(0)
     }
+
+    /// The keys behind the first `count`.
+    pub(super) fn keys_from(&self, count: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let further = self.extra_keys.get(count.saturating_sub(1)..).unwrap_or_default();
+        (count == 0).then_some(self.key).into_iter().chain(further.iter().copied())
+    }
+}
+
+/// The further keys of a message, each once, without those that are its routing key.
+pub(crate) fn distinct<'a>(key: &[u8], mut extra_keys: Vec<&'a [u8]>) -> Vec<&'a [u8]> {
+    if extra_keys.len() > 1 {
+        let mut met = HashSet::with_capacity(extra_keys.len());
+        extra_keys.retain(|extra| met.insert(*extra));
+    }
+    extra_keys.retain(|extra| *extra != key);
+    extra_keys
 }
 
 /// Whether a route holds for the next message with the same exchange and routing key, until the generation changes.

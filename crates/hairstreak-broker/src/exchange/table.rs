@@ -8,9 +8,11 @@ use super::exchange::Exchange;
 use crate::slices;
 
 #[derive(Debug, Default)]
-pub(super) struct ExchangeTable {
+pub(crate) struct ExchangeTable {
     exchanges: Slab<Exchange>,
     ids: HashMap<Box<[u8]>, ExchangeId>,
+    /// How many exchanges there have been.
+    added_count: u64,
 }
 
 impl ExchangeTable {
@@ -47,7 +49,9 @@ impl ExchangeTable {
     }
 
     /// Adds an exchange with a new name.
-    pub(super) fn add(&mut self, exchange: Exchange) {
+    pub(super) fn add(&mut self, mut exchange: Exchange) {
+        self.added_count += 1;
+        exchange.serial = self.added_count;
         let name = exchange.declaration.name.clone();
         let id = ExchangeId(self.exchanges.insert(exchange) as u32);
         self.ids.insert(name, id);

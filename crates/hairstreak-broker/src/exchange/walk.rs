@@ -1,49 +1,86 @@
 //! `Walk`: the way of a message through the exchanges, from the first one along bindings and alternate exchanges. Each
 //! exchange is visited once and each queue is found once, so that circles end.
 //!
+//! A way may take more steps than one call has. It goes on in a later call then, and meanwhile exchanges and bindings may come and go: those that are there
+//! all the time count.
+//!
 //! The lists are kept for the next message: nothing is allocated in the long run.
 
 use super::destination::{Destination, ExchangeId};
-use super::exchange_type::Load;
+use super::exchange_type::{Load, Way};
 use super::routing::{Cacheable, Routing};
 use super::stamps::Stamps;
 use super::table::ExchangeTable;
 use crate::queue::QueueId;
+use crate::steps::Steps;
 
 #[derive(Debug, Default)]
-pub(super) struct Walk {
+pub(crate) struct Walk {
     visited: Stamps,
     queues: Stamps,
-    /// Exchanges that are met and not visited yet.
-    pending: Vec<ExchangeId>,
+    /// Exchanges that are met and not visited yet, with their serials.
+    pending: Vec<(ExchangeId, u64)>,
+    /// The exchange whose bindings are matched, how far they are, and whether one has matched.
+    current: Option<(ExchangeId, u64)>,
+    way: Way,
+    has_matched: bool,
     /// Where the bindings of one exchange lead.
     found: Vec<Destination>,
+    cacheable: Option<Cacheable>,
 }
 
 impl Walk {
-    /// Appends the queues that a message reaches from the exchange `first`.
-    pub(super) fn route(
-        &mut self,
-        table: &mut ExchangeTable,
-        first: ExchangeId,
-        message: &Routing<'_>,
-        load: Load<'_>,
-        targets: &mut Vec<QueueId>,
-    ) -> Cacheable {
+    /// A message begins its way at the exchange `first`.
+    pub(super) fn begin(&mut self, table: &ExchangeTable, first: ExchangeId) {
         self.visited.clear();
         self.queues.clear();
-        self.meet(first);
-        let mut cacheable = Cacheable::Yes;
-        while let Some(id) = self.pending.pop() {
-            let Some(exchange) = table.get_mut(id) else { continue };
+        self.pending.clear();
+        self.current = None;
+        self.cacheable = Some(Cacheable::Yes);
+        self.meet(table, first);
+    }
+
+    /// Appends the queues that the message reaches. Returns whether these are all, and whether the next message takes the same way; `None`: the steps are
+    /// spent.
+    pub(crate) fn go_on(
+        &mut self,
+        table: &mut ExchangeTable,
+        message: &Routing<'_>,
+        load: Load<'_>,
+        steps: &mut Steps,
+        targets: &mut Vec<QueueId>,
+    ) -> Option<Cacheable> {
+        loop {
+            let (id, serial) = match self.current {
+                Some(current) => current,
+                None => {
+                    let Some(next) = self.pending.pop() else {
+                        return Some(self.cacheable.unwrap_or(Cacheable::No));
+                    };
+                    (self.current, self.way, self.has_matched) = (Some(next), Way::default(), false);
+                    next
+                }
+            };
+            let Some(exchange) = table.get_mut(id).filter(|exchange| exchange.serial == serial) else {
+                self.current = None;
+                continue;
+            };
             self.found.clear();
-            cacheable = cacheable.and(exchange.bindings.route(message, load, &mut self.found));
-            if self.found.is_empty() {
-                self.found.extend(table.alternate_of(id).map(Destination::Exchange));
+            let is_whole = exchange.bindings.route(message, load, &mut self.way, steps, &mut self.found);
+            self.has_matched |= !self.found.is_empty();
+            if is_whole {
+                steps.charge(1);
+                self.current = None;
+                self.cacheable = self.cacheable.map(|cacheable| cacheable.and(exchange.bindings.cacheable()));
+                if !self.has_matched {
+                    self.found.extend(table.alternate_of(id).map(Destination::Exchange));
+                }
             }
-            self.follow(targets);
+            self.follow(table, targets);
+            if !is_whole || steps.are_spent() && !self.pending.is_empty() {
+                return None;
+            }
         }
-        cacheable
     }
 
     /// Appends the queues of some keys, each once.
@@ -57,19 +94,23 @@ impl Walk {
         targets.extend(keys.filter_map(find).filter(|queue| self.queues.add(queue.0)));
     }
 
-    fn follow(&mut self, targets: &mut Vec<QueueId>) {
-        for destination in &self.found {
-            match *destination {
+    fn follow(&mut self, table: &ExchangeTable, targets: &mut Vec<QueueId>) {
+        let mut found = std::mem::take(&mut self.found);
+        for destination in found.drain(..) {
+            match destination {
                 Destination::Queue(queue) if self.queues.add(queue.0) => targets.push(queue),
-                Destination::Exchange(id) if self.visited.add(id.0) => self.pending.push(id),
-                Destination::Queue(_) | Destination::Exchange(_) => {}
+                Destination::Exchange(id) => self.meet(table, id),
+                Destination::Queue(_) => {}
             }
         }
+        self.found = found;
     }
 
-    fn meet(&mut self, id: ExchangeId) {
-        if self.visited.add(id.0) {
-            self.pending.push(id);
+    fn meet(&mut self, table: &ExchangeTable, id: ExchangeId) {
+        if self.visited.add(id.0)
+            && let Some(exchange) = table.get(id)
+        {
+            self.pending.push((id, exchange.serial));
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct QueueCounts {
     pub(crate) refused: u64,
     /// Dead letters, which no client published.
     pub(crate) letters: u64,
+    /// Dead letters of this queue that are not written.
+    pub(crate) unwritten_letters: usize,
 }
 
 impl QueueCounts {

@@ -46,6 +46,10 @@ pub(crate) struct Queue {
     pub(crate) capacity: Capacity,
     /// When the queue was declared, asked for a message, or lost its last consumer.
     pub(crate) used_at: u64,
+    /// The number of the queue among all that there have been: the number in the table is used again.
+    pub(crate) serial: u64,
+    /// The queue is being deleted.
+    pub(crate) is_going: bool,
 }
 
 impl Queue {
@@ -78,6 +82,8 @@ impl Queue {
             active: None,
             capacity: Capacity::new(now),
             used_at: now,
+            serial: 0,
+            is_going: false,
             declaration,
         }
     }

@@ -36,4 +36,6 @@ pub(crate) use kind::QUEUE_TYPE;
 pub use kind::QueueKind;
 pub(crate) use live::Queue;
 pub(crate) use queues::Queues;
+pub(crate) use ready::Ready;
+pub(crate) use rotation::Rotation;
 pub(crate) use settings::{DeadLetterTarget, Overflow};

@@ -17,6 +17,8 @@ pub(crate) struct Queues {
     names: HashMap<Box<[u8]>, QueueId, foldhash::fast::RandomState>,
     /// The memory of the entries, in bytes.
     entry_bytes: usize,
+    /// How many queues there have been.
+    added_count: u64,
     /// The counters of queues that are gone, by kind.
     past: [QueueStats; QueueKind::ALL.len()],
 }
@@ -43,7 +45,9 @@ impl Queues {
     }
 
     /// Adds a queue with a new name.
-    pub(crate) fn add(&mut self, queue: Queue) -> QueueId {
+    pub(crate) fn add(&mut self, mut queue: Queue) -> QueueId {
+        self.added_count += 1;
+        queue.serial = self.added_count;
         let name = queue.declaration.name.clone();
         let id = QueueId(self.slab.insert(queue) as u32);
         self.names.insert(name, id);
@@ -52,6 +56,11 @@ impl Queues {
 
     pub(crate) fn find(&self, name: &[u8]) -> Option<QueueId> {
         self.names.get(name).copied()
+    }
+
+    /// Whether the queue with this serial is there, and has this number.
+    pub(crate) fn is_there(&self, id: QueueId, serial: u64) -> bool {
+        self.slab.get(id.0 as usize).is_some_and(|queue| queue.serial == serial && !queue.is_deleted)
     }
 
     #[inline]

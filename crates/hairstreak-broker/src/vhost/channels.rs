@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use slab::Slab;
 
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
+use super::publishing::Outcome;
 use super::unacked::{Unacked, UnackedRing};
 use crate::message::MessageId;
 use crate::queue::QueueId;
@@ -49,6 +50,8 @@ pub(super) struct Channel {
     /// How often a consumer has stalled.
     pub(super) stall_count: u64,
     pub(super) reply_consumer: Option<ReplyConsumer>,
+    /// The outcome of a message that took more than one call.
+    pub(super) outcome: Option<Box<Outcome>>,
 }
 
 impl Channel {
@@ -56,6 +59,11 @@ impl Channel {
     #[inline]
     pub(super) fn has_prefetch(&self) -> bool {
         self.prefetch != u32::MAX
+    }
+
+    /// The last delivery tag.
+    pub(super) fn last_tag(&self) -> u64 {
+        self.next_tag
     }
 
     /// The next delivery tag.
@@ -81,7 +89,7 @@ impl Channel {
     }
 
     /// The deliveries that a transaction settles when it is committed.
-    pub(super) fn held(&self) -> impl Iterator<Item = &Unacked> {
+    pub(super) fn held(&self) -> impl ExactSizeIterator<Item = &Unacked> {
         self.held.iter()
     }
 
@@ -107,6 +115,8 @@ pub(super) struct Connection {
     pub(super) is_full: bool,
     pub(super) channels: Vec<ChannelId>,
     pub(super) exclusive_queues: Vec<QueueId>,
+    /// Chores that the connection waits for.
+    pub(super) chore_count: usize,
 }
 
 /// All connections and channels.
@@ -152,6 +162,7 @@ impl Channels {
             stalled: Vec::new(),
             stall_count: 0,
             reply_consumer: None,
+            outcome: None,
         };
         let id = ChannelId(self.channels.insert(channel) as u32);
         self.connection_mut(connection).channels.push(id);
@@ -197,6 +208,11 @@ impl Channels {
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &Channel> {
         self.channels.iter().map(|(_, channel)| channel)
+    }
+
+    /// A connection that has, or had, something to do with the host.
+    pub(super) fn find_connection(&self, id: ConnectionId) -> Option<&Connection> {
+        self.connections.get(id.0 as usize)
     }
 
     /// Whether the connection takes no more deliveries now. The connection has, or had, a channel.

@@ -3,7 +3,9 @@
 use super::channels::ChannelMode;
 use super::outbox::ChannelId;
 use super::parts::Parts;
+use super::publishing::Outcome;
 use super::route::{Published, Route};
+use crate::exchange::ExchangeId;
 
 /// Notes of the server on channels.
 pub struct ChannelsMut<'a> {
@@ -16,9 +18,30 @@ impl ChannelsMut<'_> {
         self.parts.channels.get_mut(channel).mode = mode;
     }
 
+    /// The outcome of a message that an open channel has published slowly, once.
+    #[inline]
+    pub fn take_outcome(&mut self, channel: ChannelId) -> Option<Box<Outcome>> {
+        self.parts.channels.get_mut(channel).outcome.take()
+    }
+
+    /// The transaction is over without a commit: the channel has to settle what was held.
+    pub fn release_held(&mut self, channel: ChannelId) {
+        self.parts.channels.release_held(channel);
+    }
+
     /// Counts messages that a channel has just published along a route. Messages of one route and in a row may be counted
     /// together.
     pub fn note_published(&mut self, channel: ChannelId, route: &Route, run: PublishRun) {
+        self.note(channel, (route.exchange, route.queue_count()), run);
+    }
+
+    /// The same, by the exchange and the number of queues.
+    pub(super) fn note(
+        &mut self,
+        channel: ChannelId,
+        (exchange, queue_count): (ExchangeId, usize),
+        run: PublishRun,
+    ) {
         let PublishRun { message_count, refused_count, is_mandatory } = run;
         let (channel, host) = (self.parts.channels.get_mut(channel), &mut self.parts.counted);
         channel.counted.messages.publish += message_count;
@@ -29,7 +52,7 @@ impl ChannelsMut<'_> {
             host.confirm += confirmed_count;
             host.publish_confirm += message_count;
         }
-        let queue_count = route.queue_count() as u64;
+        let queue_count = queue_count as u64;
         match queue_count {
             0 if is_mandatory => {
                 channel.counted.return_unroutable += message_count;
@@ -41,7 +64,7 @@ impl ChannelsMut<'_> {
             }
             _ => {}
         }
-        self.parts.exchanges.note_published(route.exchange, message_count, queue_count);
+        self.parts.exchanges.note_published(exchange, message_count, queue_count);
     }
 }
 

@@ -90,6 +90,9 @@ impl Parts {
         if can_take(&self.channels, consumer, self.limits.unacknowledged_per_channel_max) {
             let (queue, priority) = (consumer.queue, consumer.priority);
             self.unstall(id);
+            if self.queues.get(queue).is_going {
+                return;
+            }
             self.queues.get_mut(queue).rotation.add(id, priority);
             self.touch(queue);
         }
@@ -110,8 +113,10 @@ impl Parts {
         let consumer = self.consumers.get_mut(id);
         consumer.standing = Standing::InTurn;
         let (queue, priority) = (consumer.queue, consumer.priority);
-        self.queues.get_mut(queue).rotation.add(id, priority);
-        self.touch(queue);
+        if !self.queues.get(queue).is_going {
+            self.queues.get_mut(queue).rotation.add(id, priority);
+            self.touch(queue);
+        }
     }
 
     #[inline]

@@ -165,16 +165,16 @@ impl Parts {
         Ok(message_count)
     }
 
-    /// Drops the messages that wait in a queue.
+    /// Drops the messages that wait in a queue. They are out of the queue at once. Very many go in later calls.
     pub(super) fn drop_ready(&mut self, id: QueueId) {
         let queue = self.queues.get_mut(id);
+        if queue.ready.is_empty() {
+            return;
+        }
         let ready = queue.ready.take_all();
         queue.counts.gone += ready.count() as u64;
-        let after = queue.ready.memory_bytes();
-        self.queues.note_memory(ready.memory_bytes(), after);
-        for entry in ready.iter() {
-            self.store.release(entry.message);
-        }
+        self.trash.push(ready);
+        empty_trash(self);
     }
 
     pub(super) fn bind_queue(
@@ -229,4 +229,23 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
         return Err(Refusal::new(ReplyCode::AccessRefused, text));
     }
     Ok(true)
+}
+
+/// Drops messages that no queue has any more. Returns whether none is left.
+pub(super) fn empty_trash(parts: &mut Parts) -> bool {
+    while let Some(ready) = parts.trash.last_mut() {
+        let before = ready.memory_bytes();
+        while let Some(front) = ready.front().copied() {
+            if parts.steps.are_spent() {
+                parts.queues.note_memory(before, ready.memory_bytes());
+                return false;
+            }
+            parts.steps.charge(1);
+            ready.remove_front(front.priority, 0);
+            parts.store.release(front.message);
+        }
+        parts.queues.note_memory(before, 0);
+        parts.trash.pop();
+    }
+    true
 }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::publishing::Publishing;
 use crate::message::MessageId;
 use crate::queue::{QueueId, Reason};
 
@@ -17,6 +18,8 @@ pub(super) struct Letter {
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     letters: VecDeque<Letter>,
+    /// The rest of the first letter, if it has begun.
+    first: Option<Box<Publishing>>,
     /// Properties of the letter that is written.
     pub(super) properties: Vec<u8>,
     /// The body of the letter that is written.
@@ -32,19 +35,14 @@ impl Letters {
         self.letters.push_back(letter);
     }
 
-    pub(super) fn pop(&mut self) -> Option<Letter> {
-        self.letters.pop_front()
+    /// The first letter, and what is left of it if it has begun.
+    pub(super) fn pop(&mut self) -> Option<(Letter, Option<Box<Publishing>>)> {
+        Some((self.letters.pop_front()?, self.first.take()))
     }
 
-    /// Takes all letters of that queue out, in order.
-    pub(super) fn take_of(&mut self, queue: QueueId) -> VecDeque<Letter> {
-        let (taken, left) =
-            std::mem::take(&mut self.letters).into_iter().partition(|letter| letter.queue == queue);
-        self.letters = left;
-        taken
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Letter> {
-        self.letters.iter()
+    /// The first letter goes on in a later call.
+    pub(super) fn put_back(&mut self, letter: Letter, rest: Option<Box<Publishing>>) {
+        self.letters.push_front(letter);
+        self.first = rest;
     }
 }

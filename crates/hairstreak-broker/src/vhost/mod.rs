@@ -17,6 +17,7 @@
 //! - `channels`, `unacked`: who is there, and which messages each channel has to settle
 //! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
 //! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
+//! - `chores`, `publishing`, `unrouted`, `settlement`: operations that take more than one call
 //! - `turn`: one call of the machine, with the operations that have effects
 //! - `views`, `channels_mut`, `changes_mut`, `policies_mut`: what operators see, what the server notes, what outlives the node, and policies
 //! - `virtual_host`: the public face
@@ -24,6 +25,7 @@
 mod changes_mut;
 mod channels;
 mod channels_mut;
+mod chores;
 mod consumers;
 mod credit;
 mod declare;
@@ -33,13 +35,16 @@ mod options;
 mod outbox;
 mod parts;
 mod policies_mut;
+mod publishing;
 mod replies;
 mod route;
+mod settlement;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod turn;
 mod unacked;
+mod unrouted;
 mod views;
 mod virtual_host;
 
@@ -51,7 +56,9 @@ pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
 pub use policies_mut::PoliciesMut;
+pub use publishing::{Outcome, OwnedMessage, PublishedBy};
 pub use route::{NamedRoute, Published, Route};
-pub use turn::{Got, Settlement};
+pub use settlement::Settlement;
+pub use turn::Got;
 pub use views::Views;
 pub use virtual_host::{MessageCounts, VirtualHost};

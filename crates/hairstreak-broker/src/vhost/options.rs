@@ -18,6 +18,8 @@ pub struct Limits {
     /// Messages that expire, or are dead-lettered because a queue is too long, in one call. The others follow in
     /// `handle_timeout`, which is due at once.
     pub slice_max: usize,
+    /// Steps of one call, each about a queue entry. What is left follows in `handle_timeout`, which is due at once.
+    pub steps_max: usize,
 }
 
 /// The settings that operators change while a virtual host lives. Queues that are there stay.
@@ -52,6 +54,7 @@ impl Default for Limits {
             unacknowledged_per_channel_max: 4_194_304,
             messages_max: 1_000_000_000,
             slice_max: 1_024,
+            steps_max: 16_384,
         }
     }
 }

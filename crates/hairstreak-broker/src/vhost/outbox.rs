@@ -52,4 +52,10 @@ pub trait HostOutbox {
 
     /// The broker cancelled the consumer, because its queue is gone.
     fn cancel(&mut self, to: &Recipient);
+
+    /// The connection need not wait any more: `Views::has_to_wait`.
+    fn wake(&mut self, _connection: ConnectionId) {}
+
+    /// The connection has left: nothing of it is in the host, and its number may be used again.
+    fn has_left(&mut self, _connection: ConnectionId) {}
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::Channels;
+use super::chores::Chores;
 use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
 use super::options::{HostSettings, Limits};
@@ -13,9 +14,10 @@ use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Reason};
+use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Ready, Reason};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
+use crate::steps::Steps;
 
 /// The parts of a virtual host.
 pub(super) struct Parts {
@@ -29,6 +31,12 @@ pub(super) struct Parts {
     pub(super) replies: Replies,
     /// Queues whose consumers or messages changed in this turn.
     pub(super) touched: Vec<QueueId>,
+    /// Messages that were purged, or whose queues are deleted, and that are not dropped.
+    pub(super) trash: Vec<Ready>,
+    pub(super) chores: Chores,
+    /// Chores have the next call of `handle_timeout` first.
+    pub(super) are_chores_first: bool,
+    pub(super) steps: Steps,
     pub(super) limits: Limits,
     pub(super) settings: HostSettings,
     /// The counters of the host that no queue has.
@@ -49,6 +57,10 @@ impl Parts {
             letters: Letters::default(),
             replies: Replies::default(),
             touched: Vec::new(),
+            trash: Vec::new(),
+            chores: Chores::default(),
+            are_chores_first: false,
+            steps: Steps::default(),
             limits,
             settings: HostSettings::default(),
             counted: HostStats::default(),
@@ -64,7 +76,8 @@ impl Parts {
 
     /// The queue of that name, which this connection may use.
     pub(super) fn find_queue(&self, user: ConnectionId, name: &[u8]) -> Result<QueueId, Refusal> {
-        let Some(id) = self.queues.find(name) else {
+        let found = self.queues.find(name).filter(|id| !self.queues.get(*id).is_going);
+        let Some(id) = found else {
             return Err(Refusal::new(ReplyCode::NotFound, format!("no {}", self.show(name))));
         };
         self.check_access(self.queues.get(id), user)?;
@@ -116,6 +129,7 @@ impl Parts {
         let (kind, has_letters) = (queue.kind, queue.settings.dead_letter.is_some());
         self.note_death(kind, has_letters, reason);
         if has_letters {
+            self.queues.get_mut(id).counts.unwritten_letters += 1;
             self.letters.push(Letter { message, queue: id, reason });
         } else {
             self.store.release(message);

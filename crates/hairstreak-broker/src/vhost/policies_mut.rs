@@ -5,6 +5,9 @@ use super::parts::Parts;
 use super::turn::{Turn, policy_slice};
 use crate::policy::{PolicyChange, PolicyCursor, PolicySlice};
 
+/// Steps of a pattern that take as long as a queue entry.
+const PATTERN_STEPS: usize = 16;
+
 /// The policies of a virtual host, to change them and to have the changes act.
 pub struct PoliciesMut<'a> {
     pub(super) parts: &'a mut Parts,
@@ -30,8 +33,9 @@ impl PoliciesMut<'_> {
         Turn::new(self.parts, now, outbox).apply_policies(slice)
     }
 
-    /// The steps that declarations took with the patterns of policies since the last call. One declaration takes a millisecond or two at most.
-    pub fn take_steps(&mut self) -> usize {
-        std::mem::take(&mut self.parts.exchanges.pattern_steps)
+    /// Adds the steps that declarations took with the patterns of policies since the last call to those of the host. One declaration takes a millisecond or two at most.
+    pub fn charge_steps(&mut self) {
+        let pattern_steps = std::mem::take(&mut self.parts.exchanges.pattern_steps);
+        self.parts.steps.charge(pattern_steps / PATTERN_STEPS);
     }
 }

@@ -1,5 +1,6 @@
 //! `Route`: where the messages with one exchange and routing key go, kept by whoever publishes them.
 
+use super::unrouted::Unrouted;
 use crate::exchange::ExchangeId;
 use crate::queue::QueueId;
 
@@ -7,7 +8,7 @@ use crate::queue::QueueId;
 ///
 /// `VirtualHost::resolve` fills a route. Keep it with the channel for further messages with the same exchange, routing
 /// key and CC and BCC headers, as long as `VirtualHost::holds` says so.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Route {
     pub(super) exchange: ExchangeId,
     pub(super) targets: Vec<QueueId>,
@@ -17,7 +18,15 @@ pub struct Route {
     pub(super) generation: u64,
     /// Whether further messages may take the route.
     pub(super) may_be_kept: bool,
+    /// The rest of the way, if it takes more steps than one call has.
+    pub(super) unrouted: Option<Box<Unrouted>>,
 }
+
+/// The generation of a route that is not whole.
+pub(super) const NO_GENERATION: u64 = u64::MAX;
+
+/// Queues of a message that is published in one call.
+const QUEUE_COUNT_MAX: usize = 16_384;
 
 impl Route {
     /// A route that holds for no generation.
@@ -30,16 +39,23 @@ impl Route {
     pub fn queue_count(&self) -> usize {
         self.targets.len()
     }
+
+    /// Whether messages take more than one call: they are to be published by `VirtualHost::publish_slowly`.
+    #[inline]
+    pub fn is_long(&self) -> bool {
+        self.unrouted.is_some() || self.targets.len() > QUEUE_COUNT_MAX
+    }
 }
 
 /// A route by the names of its queues, for a message that is published later. The queues that have these names then get the message.
 ///
 /// A transaction routes each message when it is published, and puts it into the queues with the commit, as RabbitMQ does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct NamedRoute {
     pub(super) exchange: ExchangeId,
     pub(super) queues: Vec<Box<[u8]>>,
     pub(super) replies: Vec<Box<[u8]>>,
+    pub(super) unrouted: Option<Box<Unrouted>>,
 }
 
 impl NamedRoute {

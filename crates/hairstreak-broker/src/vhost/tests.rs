@@ -15,6 +15,7 @@ mod policies;
 mod priorities;
 mod replies;
 mod settling;
+mod slices;
 mod views;
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};

@@ -4,13 +4,14 @@
 //! may release the host to others. An item that is there all the time is listed once. A call visits `count_max` positions
 //! of the table at most, some of which may be empty.
 
-use hairstreak_wire::amqp::{FieldTable, Properties};
+use hairstreak_wire::amqp::{FieldTable, Properties, ReplyCode};
 
 use super::channels::Channel;
-use super::outbox::{ChannelId, ConsumerId};
+use super::outbox::{ChannelId, ConnectionId, ConsumerId};
 use super::parts::Parts;
 use crate::message::MessageView;
 use crate::queue::{Consumer, Entry, NEVER, Queue, QueueId, QueueKind, Standing};
+use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::view::{BindingInfo, ChannelInfo, ConsumerInfo, ExchangeInfo, PeekInfo, QueueInfo, QueuePolicies};
 
@@ -196,6 +197,38 @@ impl Views<'_> {
     /// Appends channels; the cursor: see the module.
     pub fn channel_infos(&self, from: usize, count_max: usize, into: &mut Vec<ChannelInfo>) -> Option<usize> {
         self.parts.channels.visit(from, count_max, |id, channel| into.push(channel_info(id, channel)))
+    }
+}
+
+/// Progress.
+impl<'a> Views<'a> {
+    /// Whether the connection has ordered something that takes more than one call and is not done. It is woken at the end. Until then it sends no answers, and
+    /// asks for nothing more.
+    #[inline]
+    pub fn has_to_wait(&self, connection: ConnectionId) -> bool {
+        !self.parts.chores.is_empty()
+            && self.parts.channels.find_connection(connection).is_some_and(|of| of.chore_count > 0)
+    }
+
+    /// The steps of all calls so far. A step is about what a queue entry costs.
+    #[inline]
+    pub fn step_count(&self) -> u64 {
+        self.parts.steps.done()
+    }
+
+    /// The address that replaces the property reply-to `amq.rabbitmq.reply-to` of a message that this channel publishes.
+    ///
+    /// # Errors
+    ///
+    /// The channel has no reply consumer: `PRECONDITION_FAILED`.
+    pub fn reply_address(&self, channel: ChannelId) -> Result<&'a [u8], Refusal> {
+        match &self.parts.channels.get(channel).reply_consumer {
+            Some(reply) => Ok(&reply.address),
+            None => {
+                let text = "fast reply consumer does not exist";
+                Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+            }
+        }
     }
 }
 

@@ -10,11 +10,14 @@ use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::Parts;
 use super::policies_mut::PoliciesMut;
+use super::publishing::PublishedBy;
 use super::replies::is_address;
-use super::route::{NamedRoute, Published, Route};
-use super::turn::{Got, Settlement, Turn};
+use super::route::{NO_GENERATION, NamedRoute, Published, Route};
+use super::settlement::Settlement;
+use super::turn::{Got, Turn};
+use super::unrouted::Unrouted;
 use super::views::Views;
-use crate::exchange::{Cacheable, Exchanges, Routing};
+use crate::exchange::{Cacheable, Exchanges, Publisher, Routing, distinct};
 use crate::message::{Message, MessageView, SegmentPool};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
 use crate::refusal::Refusal;
@@ -87,6 +90,22 @@ impl VirtualHost {
     pub fn exchanges_mut(&mut self) -> &mut Exchanges {
         &mut self.parts.exchanges
     }
+
+    /// Deletes an exchange with all its bindings, as [`Exchanges::delete`] does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Exchanges::delete`].
+    pub fn delete_exchange(
+        &mut self,
+        owner: ConnectionId,
+        name: &[u8],
+        if_unused: bool,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> Result<(), Refusal> {
+        Turn::new(&mut self.parts, now, outbox).delete_exchange(owner, name, if_unused)
+    }
 }
 
 /// Queues and bindings. An empty queue name for the queue that a channel declared last is the caller's to replace.
@@ -143,6 +162,7 @@ impl VirtualHost {
     ///
     /// `NOT_FOUND`, `RESOURCE_LOCKED`.
     pub fn purge_queue(&mut self, owner: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
+        self.parts.steps.begin(self.parts.limits.steps_max);
         self.parts.purge_queue(owner, name)
     }
 
@@ -195,37 +215,53 @@ impl VirtualHost {
     pub fn resolve(&mut self, routing: &Routing<'_>, route: &mut Route) -> Result<(), Refusal> {
         route.targets.clear();
         route.replies.clear();
-        let Parts { exchanges, queues, .. } = &mut self.parts;
+        route.unrouted = None;
+        let Parts { exchanges, queues, steps, limits, .. } = &mut self.parts;
+        steps.begin(limits.steps_max);
+        let extra_keys;
+        let mut routing = *routing;
+        if !routing.extra_keys.is_empty() {
+            extra_keys = distinct(routing.key, routing.extra_keys.to_vec());
+            routing.extra_keys = &extra_keys;
+            steps.charge(extra_keys.len());
+        }
         let load = |queue| queues.get(queue).load();
-        let (exchange, cacheable) = exchanges.route_from(routing, &load, &mut route.targets)?;
+        let (exchange, cacheable) =
+            exchanges.route_from(&routing, Publisher::Client, &load, steps, &mut route.targets)?;
         route.exchange = exchange;
         if routing.exchange.is_empty() {
             let keys = std::iter::once(&routing.key).chain(routing.extra_keys);
             route.replies.extend(keys.filter(|key| is_address(key)).map(|key| Box::from(*key)));
         }
+        route.may_be_kept = cacheable == Some(Cacheable::Yes);
         route.generation = exchanges.generation();
-        route.may_be_kept = cacheable == Cacheable::Yes;
+        if cacheable.is_none() {
+            route.generation = NO_GENERATION;
+            route.unrouted = Some(Box::new(Unrouted::new(std::mem::take(&mut exchanges.walk), &routing)));
+        }
         Ok(())
     }
 
     /// The names of the queues of a route that was just resolved.
-    pub fn name_route(&self, route: &Route) -> NamedRoute {
+    pub fn name_route(&self, route: &mut Route) -> NamedRoute {
         let name = |id: &QueueId| self.parts.queues.get(*id).declaration.name.clone();
         NamedRoute {
             exchange: route.exchange,
             queues: route.targets.iter().map(name).collect(),
             replies: route.replies.clone(),
+            unrouted: route.unrouted.take(),
         }
     }
 
     /// Finds the queues that have these names now, and puts them into `route`.
-    pub fn resolve_names(&self, named: &NamedRoute, route: &mut Route) {
+    pub fn resolve_names(&self, named: &mut NamedRoute, route: &mut Route) {
         let Parts { exchanges, queues, .. } = &self.parts;
         route.targets.clear();
         route.targets.extend(named.queues.iter().filter_map(|name| queues.find(name)));
         route.replies.clone_from(&named.replies);
         route.exchange = named.exchange;
         (route.generation, route.may_be_kept) = (exchanges.generation(), false);
+        route.unrouted = named.unrouted.take();
     }
 
     /// Publishes a message along its route. The route must be of the message's exchange and keys; see [`Published::Stale`].
@@ -243,19 +279,17 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).publish(route, message)
     }
 
-    /// The address that replaces the property reply-to `amq.rabbitmq.reply-to` of a message that this channel publishes.
-    ///
-    /// # Errors
-    ///
-    /// The channel has no reply consumer: `PRECONDITION_FAILED`.
-    pub fn reply_address(&self, channel: ChannelId) -> Result<&[u8], Refusal> {
-        match &self.parts.channels.get(channel).reply_consumer {
-            Some(reply) => Ok(&reply.address),
-            None => {
-                let text = "fast reply consumer does not exist";
-                Err(Refusal::new(ReplyCode::PreconditionFailed, text))
-            }
-        }
+    /// Publishes a message along a [long](Route::is_long) route. The connection [waits](Views::has_to_wait) until each queue has the message, and then
+    /// finds the outcome by [`take_outcome`](ChannelsMut::take_outcome).
+    pub fn publish_slowly(
+        &mut self,
+        by: PublishedBy,
+        route: &mut Route,
+        message: &Message<'_>,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        Turn::new(&mut self.parts, now, outbox).publish_slowly(by, route, message);
     }
 }
 
@@ -366,11 +400,6 @@ impl VirtualHost {
         Turn::new(&mut self.parts, now, outbox).settle_held(channel, count, settlement);
     }
 
-    /// The transaction is over without a commit: the channel has to settle what was held.
-    pub fn release_held(&mut self, channel: ChannelId) {
-        self.parts.channels.release_held(channel);
-    }
-
     /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.
     ///
     /// # Errors
@@ -419,7 +448,13 @@ impl VirtualHost {
 
     /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
     pub fn next_timeout(&self) -> Option<u64> {
-        if self.parts.letters.is_empty() { self.parts.timers.next() } else { Some(0) }
+        let Parts { letters, touched, chores, trash, exchanges, timers, .. } = &self.parts;
+        let is_at_rest = letters.is_empty()
+            && touched.is_empty()
+            && chores.is_empty()
+            && trash.is_empty()
+            && exchanges.going.is_empty();
+        if is_at_rest { timers.next() } else { Some(0) }
     }
 
     /// Has an operator's settings take effect.

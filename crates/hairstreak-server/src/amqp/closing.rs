@@ -28,9 +28,12 @@ impl Session {
             if self.outcome != Outcome::Running {
                 return;
             }
+            self.settle_slow(turn);
+            turn.tell_late();
             self.tell_what_waits(turn);
             let close = connection::Close { reply_code, reply_text: &reply_text, class_id, method_id };
-            turn.reply(0, &Method::ConnectionClose(close));
+            turn.late.clear();
+            turn.say(0, &Method::ConnectionClose(close));
             self.outcome = if is_fatal { Outcome::Lost } else { Outcome::Closed };
         }
     }

@@ -101,6 +101,10 @@ pub(super) struct Member {
     pub slot: ConnectionSlot,
     /// Turns so far. The number is a ticket for answers that are held.
     pub turn_count: u64,
+    /// Answers to what the host has not done yet.
+    pub late: Vec<u8>,
+    /// The host has not done yet what the connection has asked for: nothing is read.
+    pub waits: bool,
     /// No more deliveries come until this side says what it has written.
     pub is_full: bool,
     /// Enough is written for more deliveries, and the host does not know.

@@ -1,6 +1,6 @@
 //! Methods of the classes exchange and queue.
 
-use hairstreak_broker::exchange::{ExchangeDeclaration, check_not_default};
+use hairstreak_broker::exchange::{ExchangeDeclaration, check_declaration, check_not_default};
 use hairstreak_broker::queue::{QueueDeclaration, QueueStatus};
 use hairstreak_broker::vhost::check_queue_name;
 use hairstreak_broker::view::BindingInfo;
@@ -12,6 +12,7 @@ use super::fault::Fault;
 use super::names;
 use super::turn::Turn;
 use crate::access::{Operation, Resource};
+use crate::node::HostState;
 
 impl Channel {
     pub(super) fn handle_exchange_method(
@@ -161,10 +162,10 @@ fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Res
 
 fn delete_exchange(delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
     let name = without_line_breaks(delete.exchange);
-    let exchanges = turn.state.host.exchanges_mut();
-    exchanges.check_deletion(&name)?;
+    turn.state.host.exchanges_mut().check_deletion(&name)?;
     turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
-    exchanges.delete(&name, delete.if_unused)
+    let HostState { host, outlets, .. } = &mut *turn.state;
+    host.delete_exchange(turn.connection, &name, delete.if_unused, turn.now, outlets)
 }
 
 fn bind_exchange(bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
@@ -208,7 +209,7 @@ fn check_writable(
 fn check_exchange_rights(declaration: &ExchangeDeclaration, turn: &mut Turn<'_>) -> Result<(), Refusal> {
     let exchange = Resource::Exchange(&declaration.name);
     let exchanges = turn.state.host.exchanges_mut();
-    exchanges.check_declaration(&declaration.name, &declaration.kind)?;
+    check_declaration(&declaration.name, &declaration.kind)?;
     turn.rights.check(Operation::Configure, exchange)?;
     let is_new = exchanges.check_whether_new(&declaration.name)?;
     let alternate = declaration.arguments.get("alternate-exchange").and_then(|value| value.as_bytes());

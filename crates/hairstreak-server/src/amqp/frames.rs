@@ -49,6 +49,19 @@ impl Session {
             if self.may_unpark() {
                 return at;
             }
+            // The host has not done yet what came before.
+            if turn.has_to_wait() {
+                return at;
+            }
+            self.settle_slow(turn);
+            if let Err((fault, channel)) = self.go_on_committing(turn) {
+                self.refuse(fault, channel, turn);
+                continue;
+            }
+            if self.committing.is_some() {
+                return at;
+            }
+            turn.tell_late();
             // The client does not read its answers, or others have waited long enough.
             if turn.output.queued_bytes() >= REPLIES_BYTES_MAX || turn.is_over() {
                 return at;

@@ -288,6 +288,8 @@ impl AmqpConnection {
             rights,
             slot,
             turn_count: 0,
+            late: Vec::new(),
+            waits: false,
             is_full: false,
             has_room: false,
             is_unread: false,

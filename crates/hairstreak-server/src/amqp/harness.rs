@@ -17,9 +17,9 @@ use super::connection::{AmqpConnection, Phase};
 use super::mail::Mail;
 use crate::access::LoginResult;
 use crate::node::AmqpOptions;
-use crate::node::{JournalError, Node, Peer, Post};
 #[cfg(test)]
-use crate::node::{Lingering, SharedHost};
+use crate::node::Lingering;
+use crate::node::{JournalError, Node, Peer, Post, SharedHost};
 use crate::operator::{self, DataPlace};
 
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
@@ -178,11 +178,24 @@ impl AmqpHarness {
             if wakes {
                 self.fire(wakes);
             }
+            self.end_chores();
             if self.connections.deliver_mail() == 0 && !wakes {
                 return;
             }
         }
         panic!("mail without end");
+    }
+
+    /// Does what the timekeeper does for operations that take more than one turn.
+    fn end_chores(&mut self) {
+        let has_chores = |host: &Arc<SharedHost>| {
+            let mut patience = Duration::ZERO;
+            let state = host.lock_within(&mut patience);
+            state.is_some_and(|state| state.host.next_timeout() == Some(0))
+        };
+        while self.node.hosts.all().iter().any(has_chores) {
+            self.fire(false);
+        }
     }
 
     /// Waits until the next changes of a connection are on disk, and has the connection hear of that: or of `error`, as if the disk had refused them. The

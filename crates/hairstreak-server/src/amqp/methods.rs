@@ -3,12 +3,13 @@
 use hairstreak_broker::vhost::ChannelMode;
 use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
 
-use super::channel::Channel;
+use super::channel::{Channel, Content};
 use super::confirms::Confirms;
 use super::fault::Fault;
+use super::publish::{Publish, PublishFields};
 use super::publishing::{no_channel, out_of_turn, publish_pending};
 use super::session::{Outcome, Session};
-use super::transaction::Transaction;
+use super::transaction::{Committing, Transaction};
 use super::turn::Turn;
 
 impl Session {
@@ -31,7 +32,10 @@ impl Session {
             return Err(out_of_turn(&channel.content));
         }
         match method {
-            Method::BasicPublish(publish) => self.begin_publish(number, &publish),
+            Method::BasicPublish(publish) => {
+                channel.content = Content::Header(Publish::new(&PublishFields::of(&publish)));
+                Ok(())
+            }
             Method::ChannelClose(_) => {
                 self.close_channel(number, turn);
                 turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
@@ -127,19 +131,45 @@ impl Session {
         };
         self.throttle.release(transaction.bytes());
         let (publishes, settlements) = transaction.take();
-        let mut is_complete = true;
-        for pending in &publishes {
-            is_complete &= publish_pending(channel, pending, turn);
+        self.publishes_on(number, turn);
+        self.committing = Some(Committing {
+            channel: number,
+            publishes: publishes.into_iter(),
+            settlements: settlements.into_iter(),
+            is_complete: true,
+        });
+        self.go_on_committing(turn).map_err(|(fault, _)| fault)
+    }
+
+    /// Goes on with a commit, as far as the turn goes.
+    pub(super) fn go_on_committing(&mut self, turn: &mut Turn<'_>) -> Result<(), (Fault, u16)> {
+        while let Some(committing) = &mut self.committing
+            && !turn.is_over()
+            && !turn.has_to_wait()
+        {
+            let number = committing.channel;
+            let Some(channel) = self.channels.get_mut(&number) else {
+                self.committing = None;
+                return Ok(());
+            };
+            if let Some(mut pending) = committing.publishes.next() {
+                committing.is_complete &= publish_pending(channel, &mut pending, turn);
+                self.settle_slow(turn);
+            } else if let Some((count, settlement)) = committing.settlements.next() {
+                let state = &mut *turn.state;
+                state.host.settle_held(channel.id, count, settlement, turn.now, &mut state.outlets);
+            } else {
+                let is_complete = committing.is_complete;
+                self.committing = None;
+                if !is_complete {
+                    let text = "partial tx completion";
+                    let fault = Fault::new(ReplyCode::PreconditionFailed, text, tx::Commit::ID);
+                    return Err((fault, number));
+                }
+                turn.take_deliveries();
+                turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
+            }
         }
-        let (channel_id, state) = (channel.id, &mut *turn.state);
-        for (count, settlement) in settlements {
-            state.host.settle_held(channel_id, count, settlement, turn.now, &mut state.outlets);
-        }
-        if !is_complete {
-            return Err(Fault::new(ReplyCode::PreconditionFailed, "partial tx completion", id));
-        }
-        turn.take_deliveries();
-        turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
         Ok(())
     }
 }
@@ -184,7 +214,7 @@ fn roll_back(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {
         return Err(Fault::new(ReplyCode::PreconditionFailed, text, tx::Rollback::ID));
     };
     transaction.take();
-    turn.state.host.release_held(channel.id);
+    turn.state.host.channels_mut().release_held(channel.id);
     turn.reply(channel.number, &Method::TxRollbackOk(tx::RollbackOk {}));
     Ok(())
 }

@@ -127,7 +127,7 @@ impl Session {
         self.parked.is_in_the_way() && is_between_frames && !self.node.is_alarmed()
     }
 
-    /// Handles parked frames.
+    /// Handles parked frames, as far as the turn and the host go. The others stay. A turn stops between frames only, and so the first of them begins a frame.
     pub(super) fn handle_parked(&mut self, turn: &mut Turn<'_>) {
         let frames = self.parked.lend();
         let used = self.handle_run(&frames, turn);

@@ -14,8 +14,8 @@ use super::handshake::push_close;
 use super::liveness::{Sign, Verdict};
 use super::mail::Mail;
 use super::server::DRAIN_TIME;
-use super::session::{Outcome, Session};
-use super::turn::{ENTRIES_MAX, Promises, Turn};
+use super::session::Outcome;
+use super::turn::{Promises, STEPS_MAX, Turn};
 use crate::node::encoding::push_method;
 use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
 use crate::tls::PeerTls;
@@ -52,10 +52,7 @@ impl Protocol for AmqpConnection {
 
     fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match mail {
-            Mail::Outlet => {
-                self.in_turn(context, false);
-                self.follow_alarm(context)
-            }
+            Mail::Outlet => self.go_on_without_input(context),
             Mail::LoggedIn(result) => {
                 self.end_login(result, context);
                 self.handle_input(context)
@@ -84,20 +81,18 @@ impl Protocol for AmqpConnection {
         member.session.report(&member.listed.entry.figures, context.connection);
         if member.is_unread && unwritten < REPLIES_BYTES_MAX / 2 {
             member.is_unread = false;
-            go_on(&member.session, context);
+            go_on(member, context);
         }
         if member.is_full && unwritten < UNWRITTEN_MAX / 2 {
             (member.is_full, member.has_room) = (false, true);
-            self.in_turn(context, false);
+            return self.go_on_without_input(context);
         }
         Ok(())
     }
 
     fn handle_deferred(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         if context.connection.is_paused() && self.phase == Phase::Running {
-            self.in_turn(context, false);
-            self.follow_alarm(context)?;
-            self.end_if_over(context)?;
+            self.go_on_without_input(context)?;
         } else {
             self.handle_input(context)?;
         }
@@ -154,7 +149,9 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_peer_end(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        Err(AmqpError::Gone)
+        // What the client sent before its end counts.
+        let waits = self.member.as_ref().is_some_and(|member| member.waits);
+        if waits { Ok(()) } else { Err(AmqpError::Gone) }
     }
 
     fn handle_end(&mut self, _end: End<AmqpError>, context: &mut AmqpContext<'_>) {
@@ -189,6 +186,13 @@ impl AmqpConnection {
                 return Ok(());
             }
         }
+    }
+
+    /// As [`handle_input`](AmqpConnection::handle_input), for what waits for the lock and is no input.
+    fn go_on_without_input(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        self.in_turn(context, false);
+        self.follow_alarm(context)?;
+        self.end_if_over(context)
     }
 
     /// Tells the client that the node ends the connection.
@@ -255,10 +259,16 @@ impl AmqpConnection {
     /// host is busy is deferred.
     fn in_turn(&mut self, context: &mut AmqpContext<'_>, takes_input: bool) {
         let Some(member) = &mut self.member else { return };
-        let Member { host, id, is_full, has_room, session, listed, rights, slot, turn_count, .. } = member;
+        let Member { host, id, is_full, has_room, session, rights, slot, turn_count, .. } = member;
+        let (late, waits) = (&mut member.late, &mut member.waits);
         let Some(mut state) = host.lock_within(context.patience) else { return context.defer() };
+        if session.parked.is_overtaken && (session.parked.is_ending || self.forced.is_some()) {
+            // What the host has not done yet comes before the parked frames.
+            self.node.end_chores(&mut state, *id, PARKED_PATIENCE);
+        }
         *turn_count += 1;
         let own = context.address();
+        let state_steps = state.host.views().step_count();
         let connection = &mut *context.connection;
         let mut turn = Turn {
             state: &mut state,
@@ -272,7 +282,8 @@ impl AmqpConnection {
             slot,
             now: self.node.clock.millis(context.now),
             frame_body_max: self.tuned.frame_body_max(),
-            entries_left: ENTRIES_MAX,
+            steps_end: state_steps + STEPS_MAX,
+            late,
             promises: Promises { ticket: *turn_count, are_held: false },
         };
         if std::mem::take(has_room) {
@@ -284,7 +295,8 @@ impl AmqpConnection {
             session.refuse(fault, 0, &mut turn);
         }
         let input = if takes_input { connection.input.unread() } else { &[] };
-        let used = if takes_input { session.handle_frames(input, &mut turn) } else { 0 };
+        // The rest of what the host had not done may be done now.
+        let used = if takes_input || *waits { session.handle_frames(input, &mut turn) } else { 0 };
         if session.parked.is_ending {
             session.handle_parked(&mut turn);
         }
@@ -293,6 +305,7 @@ impl AmqpConnection {
         session.tell_all_confirms(&mut turn);
         *is_full = turn.take_deliveries().is_full;
         let is_over = turn.is_over();
+        let has_to_wait = session.outcome == Outcome::Running && turn.has_to_wait();
         session.throttle.note_input(used);
         let (before, now) = session.throttle.change();
         self.node.account.note(before, now);
@@ -307,7 +320,7 @@ impl AmqpConnection {
             }
         }
         self.node.note(host, &mut state);
-        if is_over {
+        if is_over && !has_to_wait {
             // Whoever waits for the lock has it next.
             MutexGuard::unlock_fair(state);
             context.yield_turn();
@@ -315,7 +328,12 @@ impl AmqpConnection {
             drop(state);
         }
         context.connection.input.consume(used);
-        session.report(&listed.entry.figures, context.connection);
+        match (std::mem::replace(waits, has_to_wait), has_to_wait) {
+            (false, true) => context.pause(),
+            (true, false) => go_on(member, context),
+            _ => {}
+        }
+        member.session.report(&member.listed.entry.figures, context.connection);
     }
 
     /// Stops or goes on reading, as the alarm has it.
@@ -327,7 +345,7 @@ impl AmqpConnection {
         }
         if self.node.is_alarmed() {
             if session.throttle.is_waiting() {
-                if context.connection.has_peer_ended() {
+                if context.connection.has_peer_ended() && !member.waits {
                     return Err(AmqpError::Gone);
                 }
                 context.pause();
@@ -337,7 +355,7 @@ impl AmqpConnection {
                 let unblocked = Method::ConnectionUnblocked(connection::Unblocked {});
                 push_method(&mut context.connection.output, 0, &unblocked);
             }
-            go_on(session, context);
+            go_on(member, context);
         }
         Ok(())
     }
@@ -376,10 +394,15 @@ impl AmqpConnection {
     }
 }
 
-/// Reads again. Frames that are parked are handled first, and there need be no other input.
-fn go_on(session: &Session, context: &mut AmqpContext<'_>) {
+/// Reads again, unless something else keeps the connection from that. Frames that are parked are handled first, or the rest of a transaction, and there need
+/// be no other input.
+fn go_on(member: &Member, context: &mut AmqpContext<'_>) {
+    let session = &member.session;
+    if member.waits || member.is_unread || session.throttle.is_waiting() {
+        return;
+    }
     context.resume();
-    if session.parked.is_in_the_way() {
+    if session.parked.is_in_the_way() || session.committing.is_some() {
         context.yield_turn();
     }
 }

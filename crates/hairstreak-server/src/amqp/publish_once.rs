@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hairstreak_base::OutgoingBuffer;
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::BodyView;
-use hairstreak_broker::vhost::{ChannelMode, Published};
+use hairstreak_broker::vhost::{ChannelId, ChannelMode, Published};
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::admission::admit;
@@ -16,7 +16,7 @@ use super::content::check_size;
 use super::publish::{Outgoing, PublishFields};
 use super::publishing::publish;
 use super::rights::Rights;
-use super::turn::{ENTRIES_MAX, Promises, Turn};
+use super::turn::{Promises, STEPS_MAX, Turn};
 use crate::access::{ConnectionSlot, Identity};
 use crate::node::{HostState, Node, OPERATORS, SharedHost};
 
@@ -55,14 +55,30 @@ pub(crate) fn publish_once(
         return Err(NotPublished::LowMemory);
     }
     check_size(message.body.len() as u64, node.settings.message_size_max()).map_err(NotPublished::Refused)?;
-    let (published, _) = node
+    // The message may take more than one call of the host. It is in all its queues when the operator has acted.
+    let (channel, _) = node
         .act(host, |state, now| publish_on_channel(node, host, (&mut rights, &slot), message, state, now));
-    match published.map_err(NotPublished::Refused)? {
+    let published = match channel.map_err(NotPublished::Refused)? {
+        (_, Some(published)) => published,
+        (channel, None) => take_outcome(node, host, channel),
+    };
+    match published {
         Published::Refused => Err(NotPublished::Rejected),
         published => Ok(published == Published::Routed),
     }
 }
 
+/// The outcome of a message that took more than one call. The channel ends.
+fn take_outcome(node: &Node, host: &SharedHost, channel: ChannelId) -> Published {
+    let (outcome, _) = node.act(host, |HostState { host, outlets, .. }, now| {
+        let outcome = host.channels_mut().take_outcome(channel);
+        host.close_channel(channel, now, outlets);
+        outcome
+    });
+    outcome.map_or(Published::Unroutable, |outcome| outcome.published)
+}
+
+/// Publishes a message on a channel of its own. The channel ends, unless the outcome comes later.
 fn publish_on_channel(
     node: &Node,
     host: &SharedHost,
@@ -70,7 +86,7 @@ fn publish_on_channel(
     message: &OneMessage<'_>,
     state: &mut HostState,
     now: u64,
-) -> Result<Published, Refusal> {
+) -> Result<(ChannelId, Option<Published>), Refusal> {
     let channel_slot =
         slot.take_channel().map_err(|error| Refusal::new(ReplyCode::NotAllowed, error.to_string()))?;
     let id = state.host.open_channel(OPERATORS, 0)?;
@@ -79,6 +95,7 @@ fn publish_on_channel(
     channel.confirms = Some(Default::default());
     // What the client would read ends with the channel: the result says the same.
     let mut unread = OutgoingBuffer::new(&node.pool);
+    let (mut late, steps) = (Vec::new(), state.host.views().step_count());
     let mut turn = Turn {
         state,
         virtual_host: host.name(),
@@ -91,7 +108,8 @@ fn publish_on_channel(
         slot,
         now,
         frame_body_max: usize::MAX,
-        entries_left: ENTRIES_MAX,
+        steps_end: steps + STEPS_MAX,
+        late: &mut late,
         promises: Promises { ticket: 0, are_held: false },
     };
     let fields = PublishFields {
@@ -103,6 +121,9 @@ fn publish_on_channel(
     let body = BodyView::Copied(message.body);
     let outgoing = Outgoing { fields, properties: message.properties, body };
     let result = publish(&mut channel, false, &outgoing, &mut turn);
-    state.host.close_channel(id, now, &mut state.outlets);
-    result.map(|(_, published)| published)
+    let goes_on = matches!(result, Ok((_, None)));
+    if !goes_on {
+        state.host.close_channel(id, now, &mut state.outlets);
+    }
+    result.map(|(_, published)| (id, published))
 }

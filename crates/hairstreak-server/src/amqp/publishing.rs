@@ -8,7 +8,7 @@
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::{Attributes, BodyView, Message};
-use hairstreak_broker::vhost::{NamedRoute, Published};
+use hairstreak_broker::vhost::{NamedRoute, Published, PublishedBy};
 use hairstreak_wire::amqp::{
     ContentHeader, DecodeError, FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, Frame, FrameKind, ReplyCode,
     basic, decode_frame, method_id,
@@ -19,7 +19,7 @@ use super::channel::{Channel, Content};
 use super::confirms::Confirms;
 use super::content;
 use super::fault::Fault;
-use super::publish::{Outgoing, Publish, PublishFields};
+use super::publish::{Outgoing, PublishFields};
 use super::run::Run;
 use super::session::Session;
 use super::transaction::PendingPublish;
@@ -199,7 +199,7 @@ impl Session {
 
     /// The channel publishes now. Confirms of the channel that published before go out, so that at the end of a turn only one channel is
     /// looked at.
-    fn publishes_on(&mut self, number: u16, turn: &mut Turn<'_>) {
+    pub(super) fn publishes_on(&mut self, number: u16, turn: &mut Turn<'_>) {
         if let Some(before) = self.publishing.replace(number)
             && before != number
         {
@@ -207,22 +207,36 @@ impl Session {
         }
     }
 
-    /// basic.publish came without the rest of its message.
-    pub(super) fn begin_publish(&mut self, number: u16, method: &basic::Publish<'_>) -> Result<(), Fault> {
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel()) };
-        channel.content = Content::Header(Publish::new(&PublishFields::of(method)));
-        Ok(())
+    /// A message that took more than one call is in all its queues: it is given back or confirmed.
+    pub(super) fn settle_slow(&mut self, turn: &mut Turn<'_>) {
+        if let Some(number) = self.publishing
+            && let Some(channel) = self.channels.get_mut(&number)
+            && let Some(outcome) = turn.state.host.channels_mut().take_outcome(channel.id)
+        {
+            let published = outcome.published;
+            settle(
+                &mut channel.confirms,
+                number,
+                outcome.is_mandatory,
+                &outcome.message.message(),
+                published,
+                turn,
+            );
+            if let Some(committing) = &mut self.committing {
+                committing.is_complete &= published != Published::Refused;
+            }
+        }
     }
 }
 
 /// Publishes a message that is not like the last one. `is_known`: its properties are those of the memo. Returns its attributes if a message with the same frames means the same, and what became of
-/// it.
+/// it. A message with a long route goes on in later turns, and the outcome comes at the end.
 pub(super) fn publish(
     channel: &mut Channel,
     is_known: bool,
     outgoing: &Outgoing<'_>,
     turn: &mut Turn<'_>,
-) -> Result<(Option<Attributes>, Published), Refusal> {
+) -> Result<(Option<Attributes>, Option<Published>), Refusal> {
     let fields = &outgoing.fields;
     receive(channel, outgoing, turn)?;
     let known = is_known.then_some(channel.memo.attributes);
@@ -235,12 +249,17 @@ pub(super) fn publish(
         attributes: content.attributes,
         body: outgoing.body,
     };
+    if channel.memo.route.is_long() {
+        let by = PublishedBy { channel: channel.id, is_mandatory: fields.is_mandatory };
+        turn.publish_slowly(by, &mut channel.memo.route, &message);
+        return Ok((None, None));
+    }
     let route = &channel.memo.route;
     let published = turn.publish(route, &message);
     turn.note_published(channel.id, route, published, fields.is_mandatory);
     let is_repeatable = content.is_repeatable && turn.state.host.holds(route);
     settle(&mut channel.confirms, channel.number, fields.is_mandatory, &message, published, turn);
-    Ok((is_repeatable.then_some(content.attributes), published))
+    Ok((is_repeatable.then_some(content.attributes), Some(published)))
 }
 
 /// Examines and routes a message of a transaction. Returns its properties as they are stored, its attributes and its route.
@@ -257,10 +276,19 @@ fn prepare(
 }
 
 /// Publishes a message of a transaction. Returns whether its queues took it.
-pub(super) fn publish_pending(channel: &mut Channel, pending: &PendingPublish, turn: &mut Turn<'_>) -> bool {
+pub(super) fn publish_pending(
+    channel: &mut Channel,
+    pending: &mut PendingPublish,
+    turn: &mut Turn<'_>,
+) -> bool {
     let route = &mut channel.memo.route;
-    turn.state.host.resolve_names(&pending.route, route);
+    turn.state.host.resolve_names(&mut pending.route, route);
     let message = pending.message();
+    if route.is_long() {
+        let is_mandatory = pending.publish.fields().is_mandatory;
+        turn.publish_slowly(PublishedBy { channel: channel.id, is_mandatory }, route, &message);
+        return true;
+    }
     let published = turn.publish(route, &message);
     let is_mandatory = pending.publish.fields().is_mandatory;
     turn.note_published(channel.id, route, published, is_mandatory);

@@ -14,6 +14,7 @@ use super::channel::Channel;
 use super::parked::Parked;
 use super::reading::Reading;
 use super::throttle::Throttle;
+use super::transaction::Committing;
 use super::tuned::Tuned;
 use crate::node::{Figures, Node};
 
@@ -33,6 +34,8 @@ pub(super) struct Session {
     pub throttle: Throttle,
     /// Frames that wait for the end of the memory alarm.
     pub parked: Parked,
+    /// The transaction that is being committed.
+    pub committing: Option<Committing>,
     pub outcome: Outcome,
 }
 
@@ -60,6 +63,7 @@ impl Session {
             publishing: None,
             reading: Reading::default(),
             throttle: Throttle::default(),
+            committing: None,
             outcome: Outcome::Running,
         }
     }

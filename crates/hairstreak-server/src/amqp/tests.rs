@@ -12,7 +12,7 @@ use hairstreak_wire::amqp::{
 };
 
 use super::harness::AmqpHarness;
-use super::turn::ENTRIES_MAX;
+use super::turn::STEPS_MAX;
 use crate::node::AmqpOptions;
 use crate::node::UNWRITTEN_MAX;
 use crate::operator::DataPlace;
@@ -22,6 +22,7 @@ mod cuts;
 mod ends;
 mod memory;
 mod promises;
+mod slices;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-server --lib", soak_factor: 500 };
 const FRAME_SIZE: u32 = 4096;
@@ -324,7 +325,7 @@ fn a_client_that_does_not_read_its_answers_is_not_read_and_gone_after_a_minute()
 #[test]
 fn a_read_whose_messages_go_to_many_queues_is_handled_to_its_end_in_several_turns() {
     const QUEUE_COUNT: usize = 300;
-    let message_count = 3 * ENTRIES_MAX / QUEUE_COUNT;
+    let message_count = 3 * STEPS_MAX as usize / QUEUE_COUNT;
     let mut world = World::running();
     let mut bytes = Vec::new();
     Method::ChannelOpen(channel::Open {}).encode(1, &mut bytes);

@@ -3,6 +3,8 @@
 //! Each message is examined and routed when it is published. A commit puts the messages into the queues in order, and settles then. A rollback forgets both: the messages were never published, and the deliveries are
 //! still to be settled.
 
+use std::vec;
+
 use hairstreak_broker::message::{Attributes, Message};
 use hairstreak_broker::vhost::{NamedRoute, Settlement};
 
@@ -25,6 +27,16 @@ pub(super) struct PendingPublish {
     pub attributes: Attributes,
     pub body: WholeBody,
     pub route: NamedRoute,
+}
+
+/// A transaction that is being committed, in more than one turn if it is large.
+pub(super) struct Committing {
+    /// The number of the channel.
+    pub channel: u16,
+    pub publishes: vec::IntoIter<PendingPublish>,
+    pub settlements: vec::IntoIter<(usize, Settlement)>,
+    /// Each queue has taken its messages so far.
+    pub is_complete: bool,
 }
 
 impl PendingPublish {

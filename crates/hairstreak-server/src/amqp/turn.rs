@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_broker::message::Message;
-use hairstreak_broker::vhost::{ChannelId, ConnectionId, PublishRun, Published, Route};
+use hairstreak_broker::vhost::{ChannelId, ConnectionId, PublishRun, Published, PublishedBy, Route};
 use hairstreak_wire::amqp::Method;
 
 use super::rights::Rights;
@@ -12,10 +12,8 @@ use crate::access::ConnectionSlot;
 use crate::node::encoding::push_method;
 use crate::node::{HostState, Journal, Publishers, Taken};
 
-/// Queue entries after which a turn takes no further message: about a millisecond.
-pub(super) const ENTRIES_MAX: usize = 16_384;
-/// Steps of a pattern that take as long as a queue entry.
-const STEPS_PER_ENTRY: usize = 16;
+/// Steps of the virtual host after which a turn takes no further frame: about a millisecond. A step is about what a queue entry costs.
+pub(super) const STEPS_MAX: u64 = 16_384;
 
 /// One turn of a connection in its virtual host.
 pub(super) struct Turn<'a> {
@@ -37,8 +35,10 @@ pub(super) struct Turn<'a> {
     pub now: u64,
     /// The most bytes of a body in one frame.
     pub frame_body_max: usize,
-    /// Queue entries that the turn may still make.
-    pub entries_left: usize,
+    /// The count of the host's steps at which the turn is over.
+    pub steps_end: u64,
+    /// Answers to what the host has not done yet.
+    pub late: &'a mut Vec<u8>,
     pub promises: Promises,
 }
 
@@ -51,8 +51,36 @@ pub(super) struct Promises {
 }
 
 impl Turn<'_> {
-    /// Puts a method into the output. Behind a change of what outlives the node, the method waits until the change is on disk.
+    /// Answers by a method. An answer to what the host has not done yet is kept until the end ([`Turn::tell_late`]).
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
+        if self.has_to_wait() {
+            method.encode(channel, self.late);
+        } else {
+            self.say(channel, method);
+        }
+    }
+
+    /// Whether the host has not done yet what the connection has asked for.
+    #[inline]
+    pub fn has_to_wait(&self) -> bool {
+        self.state.host.views().has_to_wait(self.connection)
+    }
+
+    /// The host has done what the connection has asked for: the answers to it are told.
+    pub fn tell_late(&mut self) {
+        if !self.late.is_empty() && !self.has_to_wait() {
+            if self.journal.is_awaited() {
+                self.hold();
+            }
+            self.hold_behind_changes();
+            self.take_deliveries();
+            self.output.push_copy(self.late, &[], true);
+            self.late.clear();
+        }
+    }
+
+    /// Puts a method into the output. Behind a change of what outlives the node, the method waits until the change is on disk.
+    pub fn say(&mut self, channel: u16, method: &Method<'_>) {
         self.hold_behind_changes();
         push_method(self.output, channel, method);
     }
@@ -81,14 +109,18 @@ impl Turn<'_> {
     /// Publishes a message along its route, as [`VirtualHost::publish`](hairstreak_broker::vhost::VirtualHost::publish) does.
     #[inline]
     pub fn publish(&mut self, route: &Route, message: &Message<'_>) -> Published {
-        self.entries_left = self.entries_left.saturating_sub(route.queue_count());
         self.state.host.publish(route, message, self.now, &mut self.state.outlets)
     }
 
     /// Counts the steps that a declaration took with the patterns of policies.
     pub fn note_declared(&mut self) {
-        let steps = self.state.host.policies_mut().take_steps();
-        self.entries_left = self.entries_left.saturating_sub(steps / STEPS_PER_ENTRY);
+        self.state.host.policies_mut().charge_steps();
+    }
+
+    /// Publishes a message along a long route. The outcome comes later.
+    pub fn publish_slowly(&mut self, by: PublishedBy, route: &mut Route, message: &Message<'_>) {
+        let HostState { host, outlets, .. } = &mut *self.state;
+        host.publish_slowly(by, route, message, self.now, outlets);
     }
 
     /// Counts a message that a channel has published along a route.
@@ -106,7 +138,7 @@ impl Turn<'_> {
     /// Whether the turn has taken long enough.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.entries_left == 0
+        self.state.host.views().step_count() >= self.steps_end
     }
 
     /// The output has room again for deliveries.

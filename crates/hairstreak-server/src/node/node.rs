@@ -19,6 +19,7 @@ use super::hosts::Hosts;
 use super::journal::{Commit, Journal, JournalError};
 use super::lingering::Lingering;
 use super::options::AmqpOptions;
+use super::outlets::OPERATORS;
 use super::post::{NoPost, Post};
 use super::publishers::Publishers;
 use super::recording::to_definition;
@@ -161,6 +162,7 @@ impl Node {
     pub fn act<T>(&self, host: &SharedHost, act: impl FnOnce(&mut HostState, u64) -> T) -> (T, Commit) {
         let mut state = host.lock();
         let result = act(&mut state, self.clock.millis(Instant::now()));
+        self.end_chores(&mut state, OPERATORS, Duration::MAX);
         let changes = state.host.changes_mut().take();
         let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
         let commit = self.journal.commit(&changes);
@@ -170,6 +172,21 @@ impl Node {
         MutexGuard::unlock_fair(state);
         woken.into_iter().for_each(|address| self.post().wake(address));
         (result, commit)
+    }
+
+    /// Goes on with what a connection has ordered until the host has done that, or `patience` is over. It goes on in slices, and others have the lock meanwhile.
+    pub fn end_chores(
+        &self,
+        state: &mut MutexGuard<'_, HostState>,
+        connection: ConnectionId,
+        patience: Duration,
+    ) {
+        let start = Instant::now();
+        while state.host.views().has_to_wait(connection) && start.elapsed() < patience {
+            MutexGuard::bump(state);
+            let HostState { host, outlets, .. } = &mut **state;
+            host.handle_timeout(self.clock.millis(Instant::now()), outlets);
+        }
     }
 
     /// Puts a definition into the catalog, and hands the change to the journal. Returns whether the definition is new. The caller holds `changing`.
@@ -222,7 +239,8 @@ impl Node {
             if clears {
                 host.wake_all_later();
             }
-            let Some(mut state) = host.lock_within(&mut LOCK_WAIT_MAX.clone()) else {
+            let mut patience = LOCK_WAIT_MAX;
+            let Some(mut state) = host.lock_within(&mut patience) else {
                 let soon = self.clock.millis(time()) + 1;
                 next = Some(next.map_or(soon, |next| next.min(soon)));
                 continue;
@@ -244,6 +262,8 @@ impl Node {
             }
             next = [next, state.host.next_timeout()].into_iter().flatten().min();
             host.note_memory(&state);
+            // A connection that waits for the lock has it next.
+            MutexGuard::unlock_fair(state);
         }
         next
     }

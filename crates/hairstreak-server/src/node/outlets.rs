@@ -78,11 +78,6 @@ impl Outlets {
         ConnectionId(self.outlets.insert(outlet) as u32)
     }
 
-    /// The connection is over.
-    pub fn remove(&mut self, connection: ConnectionId) {
-        self.outlets.try_remove(connection.0 as usize);
-    }
-
     /// Has every connection take what waits, and look at what changed.
     pub fn wake_all(&mut self) {
         for (_, outlet) in self.outlets.iter_mut().filter(|(index, _)| *index != OPERATORS.0 as usize) {
@@ -157,6 +152,17 @@ impl HostOutbox for Outlets {
             encoding::push_cancel(&mut outlet.pending, to);
             wake(outlet, &mut self.woken);
         }
+    }
+
+    fn wake(&mut self, connection: ConnectionId) {
+        if let Some(outlet) = self.outlets.get_mut(connection.0 as usize).filter(|_| connection != OPERATORS)
+        {
+            wake(outlet, &mut self.woken);
+        }
+    }
+
+    fn has_left(&mut self, connection: ConnectionId) {
+        self.outlets.try_remove(connection.0 as usize);
     }
 }
 

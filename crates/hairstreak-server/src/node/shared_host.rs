@@ -137,10 +137,9 @@ impl Drop for SharedHost {
 }
 
 impl HostState {
-    /// A connection leaves: all that it had not settled goes back.
+    /// A connection leaves: all that it had not settled goes back. Its outlet goes when the host says so ([`HostOutbox::has_left`](hairstreak_broker::vhost::HostOutbox::has_left)).
     pub fn leave(&mut self, connection: ConnectionId, now: u64) {
         self.host.close_connection(connection, now, &mut self.outlets);
-        self.outlets.remove(connection);
     }
 
     fn totals(&self) -> Totals {

@@ -6,7 +6,7 @@ use hairstreak_broker::view::ExchangeInfo;
 use super::error::{Done, OperatorError};
 use super::slices::gather;
 use super::virtual_hosts::live;
-use crate::node::{Commit, Node};
+use crate::node::{Commit, Node, OPERATORS};
 
 /// All exchanges of a virtual host, the default exchange first.
 ///
@@ -61,9 +61,9 @@ pub(crate) fn delete(
     if_unused: bool,
 ) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
-    let (result, commit) = node.act(&host, |state, _| {
+    let (result, commit) = node.act(&host, |state, now| {
         state.host.views().exchange(name).ok_or(OperatorError::NotFound)?;
-        state.host.exchanges_mut().delete(name, if_unused)?;
+        state.host.delete_exchange(OPERATORS, name, if_unused, now, &mut state.outlets)?;
         Ok(())
     });
     result.map(|()| commit)

@@ -1,5 +1,6 @@
 //! Messages: an operator takes and looks at some by hand.
 
+use hairstreak_broker::Refusal;
 use hairstreak_broker::message::MessageView;
 
 use super::error::OperatorError;
@@ -71,9 +72,11 @@ pub(crate) fn take(
             let settled = host.reject(channel, 0, true, mode == AckMode::Return, now, outlets);
             error = error.or(settled.err());
         }
-        host.close_channel(channel, now, outlets);
-        error.map_or(Ok(taken), Err)
+        Ok::<_, Refusal>((channel, error.map_or(Ok(taken), Err)))
     });
+    let (channel, taken) = taken?;
+    // Very many messages are settled only now.
+    node.act(&host, |HostState { host, outlets, .. }, now| host.close_channel(channel, now, outlets));
     Ok(taken?)
 }
 

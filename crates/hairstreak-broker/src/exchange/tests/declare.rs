@@ -3,7 +3,8 @@
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Scope};
 
 use super::topology::{Topology, declaration, table, text};
-use crate::exchange::{ExchangeDeclaration, Exchanges, Routing};
+use crate::exchange::{ExchangeDeclaration, Exchanges, Publisher, Routing};
+use crate::steps::Steps;
 
 fn refused(exchanges: &mut Exchanges, declared: &ExchangeDeclaration) -> String {
     text(exchanges.declare(declared))
@@ -185,6 +186,7 @@ fn only_the_broker_publishes_to_internal_exchanges() {
     assert_eq!(refusal.to_string(), "ACCESS_REFUSED - cannot publish to internal exchange 'x' in vhost '/'");
     assert_eq!(topology.route("y", ""), [0]);
     let mut targets = Vec::new();
-    topology.exchanges.route_internally(&message, &|_| 0, &mut targets).unwrap();
+    let steps = &mut Steps::unlimited();
+    topology.exchanges.route_from(&message, Publisher::Broker, &|_| 0, steps, &mut targets).unwrap();
     assert_eq!(targets.len(), 1);
 }

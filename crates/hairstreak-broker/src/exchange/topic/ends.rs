@@ -9,6 +9,7 @@ use slab::Slab;
 use crate::exchange::destination::{Destination, ExchangeId};
 use crate::exchange::destinations::Destinations;
 use crate::queue::QueueId;
+use crate::steps::Steps;
 
 /// The destinations of a node: none, one that one binding leads to, or an index into the [`Ends`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,14 +35,21 @@ impl End {
 }
 
 impl Ends {
-    /// Appends the destinations.
-    pub(super) fn find(&self, End(end): End, found: &mut Vec<Destination>) {
+    /// Appends the destinations, as [`Destinations::append_to`] does.
+    pub(super) fn find(
+        &self,
+        End(end): End,
+        found: &mut Vec<Destination>,
+        left: &mut Option<usize>,
+        steps: &mut Steps,
+    ) -> bool {
         match (end & 3, end >> 2) {
             (0, _) => {}
             (1, number) => found.push(Destination::Queue(QueueId(number))),
             (2, number) => found.push(Destination::Exchange(ExchangeId(number))),
-            (_, index) => found.extend_from_slice(self.0[index as usize].as_slice()),
+            (_, index) => return self.0[index as usize].append_to(found, left, steps),
         }
+        true
     }
 
     /// A further binding leads from the end to the destination.
@@ -51,7 +59,7 @@ impl Ends {
             (3, _) => self.0[(end.0 >> 2) as usize].add(added),
             _ => {
                 let mut all = Vec::new();
-                self.find(*end, &mut all);
+                self.find(*end, &mut all, &mut None, &mut Steps::unlimited());
                 all.push(added);
                 let mut destinations = Destinations::None;
                 all.into_iter().for_each(|destination| destinations.add(destination));

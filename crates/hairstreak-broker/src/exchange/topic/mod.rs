@@ -14,3 +14,4 @@ mod trie;
 mod word;
 
 pub(super) use topic::Topic;
+pub(super) use trie::KeyWay;

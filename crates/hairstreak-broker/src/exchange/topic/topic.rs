@@ -5,8 +5,9 @@ use hairstreak_wire::amqp::FieldTable;
 use super::trie::Trie;
 use crate::exchange::binding::{Binding, BindingId};
 use crate::exchange::destination::Destination;
-use crate::exchange::exchange_type::{ExchangeType, Load};
-use crate::exchange::routing::{Cacheable, Routing};
+use crate::exchange::exchange_type::{ExchangeType, Load, Way};
+use crate::exchange::routing::Routing;
+use crate::steps::Steps;
 
 #[derive(Debug, Default)]
 pub(in crate::exchange) struct Topic {
@@ -22,8 +23,20 @@ impl ExchangeType for Topic {
         self.trie.remove(&binding.key, binding.destination);
     }
 
-    fn route(&mut self, message: &Routing<'_>, _: Load<'_>, found: &mut Vec<Destination>) -> Cacheable {
-        message.keys().for_each(|key| self.trie.find(key, found));
-        Cacheable::Yes
+    fn route(
+        &mut self,
+        message: &Routing<'_>,
+        _: Load<'_>,
+        way: &mut Way,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
+        for key in message.keys_from(way.key) {
+            if steps.are_spent() || !self.trie.find(key, &mut way.words, steps, found) {
+                return false;
+            }
+            way.key += 1;
+        }
+        true
     }
 }

@@ -16,6 +16,7 @@
 //! Nodes are small, and the children by words are one hash table of all nodes: a word costs a few cache lines, however many
 //! bindings there are.
 
+use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
@@ -26,8 +27,12 @@ use super::nodes::{NONE, Node, NodeId, Nodes};
 use super::word::{LongWords, Word, words};
 use crate::exchange::destination::Destination;
 use crate::exchange::stamps::Stamps;
+use crate::steps::Steps;
 
 const ROOT: NodeId = 0;
+/// Removed nodes whose numbers are not used again.
+const LIMBO_COUNT: usize = 4_096;
+
 #[derive(Debug)]
 pub(super) struct Trie {
     nodes: Nodes,
@@ -36,11 +41,64 @@ pub(super) struct Trie {
     hasher: RandomState,
     long_words: LongWords,
     ends: Ends,
-    /// The active nodes, and those of the next step.
-    active: Vec<NodeId>,
+    /// The lists of active nodes, kept for the next key.
+    active: Active,
+    /// Nodes that were removed last. Their numbers are not used again yet, so that a key that is matched in parts finds no other nodes there.
+    limbo: VecDeque<NodeId>,
+    /// How many nodes have been removed.
+    removed_count: u64,
+}
+
+/// The nodes that the words of a key so far lead to.
+#[derive(Debug, Default)]
+struct Active {
+    now: Vec<NodeId>,
+    /// Those of the next step.
     next: Vec<NodeId>,
     /// The `#` nodes among those of the next step.
-    active_hashes: Stamps,
+    hashes: Stamps,
+}
+
+/// How far a key is matched.
+#[derive(Debug, Default)]
+pub(in crate::exchange) struct KeyWay {
+    /// The word that is matched, and the place of the active node.
+    word: usize,
+    index: usize,
+    /// Destinations of the node that are not appended.
+    left: Option<usize>,
+    /// The active nodes, if the key is matched in parts.
+    active: Option<Box<Active>>,
+    /// How many nodes had been removed then.
+    removed_count: u64,
+}
+
+impl Active {
+    /// The first node is active, with its `#`.
+    fn begin(&mut self, nodes: &Nodes) {
+        self.next.clear();
+        self.hashes.clear();
+        self.add(ROOT, nodes);
+        self.finish_step();
+    }
+
+    /// Makes a node active in the next step, together with its `#`.
+    fn add(&mut self, mut id: NodeId, nodes: &Nodes) {
+        while id != NONE {
+            let Node { hash, word, .. } = nodes[id];
+            if matches!(word, Word::Hash) && !self.hashes.add(id) {
+                return;
+            }
+            self.next.push(id);
+            id = hash;
+        }
+    }
+
+    fn finish_step(&mut self) {
+        self.now.clear();
+        std::mem::swap(&mut self.now, &mut self.next);
+        self.hashes.clear();
+    }
 }
 
 impl Default for Trie {
@@ -53,9 +111,9 @@ impl Default for Trie {
             hasher: RandomState::default(),
             long_words: LongWords::default(),
             ends: Ends::default(),
-            active: Vec::new(),
-            next: Vec::new(),
-            active_hashes: Stamps::default(),
+            active: Active::default(),
+            limbo: VecDeque::new(),
+            removed_count: 0,
         }
     }
 }
@@ -85,54 +143,79 @@ impl Trie {
         }
     }
 
-    /// Appends the destinations of all patterns that match a key.
-    pub(super) fn find(&mut self, key: &[u8], found: &mut Vec<Destination>) {
-        self.active_hashes.clear();
-        self.activate(ROOT);
-        self.finish_step();
-        for word in words(key) {
-            self.step(word);
-            if self.active.is_empty() {
-                return;
+    /// Appends the destinations of all patterns that match a key. Returns whether these are all: it goes on from `way` otherwise, with the same key and more
+    /// steps. Meanwhile patterns may come and go.
+    pub(super) fn find(
+        &mut self,
+        key: &[u8],
+        way: &mut KeyWay,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
+        let mut active = match way.active.take() {
+            // The numbers of nodes that were removed meanwhile stand for no others.
+            Some(active) if self.removed_count - way.removed_count <= LIMBO_COUNT as u64 => *active,
+            _ => {
+                *way = KeyWay::default();
+                let mut active = std::mem::take(&mut self.active);
+                active.begin(&self.nodes);
+                active
             }
+        };
+        let is_whole = self.go_on(key, way, &mut active, steps, found);
+        if is_whole {
+            *way = KeyWay::default();
+            self.active = active;
+        } else {
+            way.active = Some(Box::new(active));
+            way.removed_count = self.removed_count;
         }
-        for node in &self.active {
-            self.ends.find(self.nodes[*node].end, found);
-        }
+        is_whole
     }
 
-    /// Goes on by one word.
-    fn step(&mut self, word: &[u8]) {
-        self.active_hashes.clear();
-        for index in 0..self.active.len() {
-            let id = self.active[index];
-            let Node { star, literal_count, word: own_word, .. } = self.nodes[id];
-            if literal_count > 0 {
-                self.activate(self.literal(id, word));
+    fn go_on(
+        &self,
+        key: &[u8],
+        way: &mut KeyWay,
+        active: &mut Active,
+        steps: &mut Steps,
+        found: &mut Vec<Destination>,
+    ) -> bool {
+        for word in words(key).skip(way.word) {
+            while let Some(id) = active.now.get(way.index).copied() {
+                if steps.are_spent() {
+                    return false;
+                }
+                steps.charge(1);
+                way.index += 1;
+                self.step(id, word, active);
             }
-            self.activate(star);
-            if matches!(own_word, Word::Hash) {
-                self.activate(id);
+            active.finish_step();
+            (way.word, way.index) = (way.word + 1, 0);
+            if active.now.is_empty() {
+                return true;
             }
         }
-        self.finish_step();
-    }
-
-    /// Makes a node active in the next step, together with its `#`.
-    fn activate(&mut self, mut id: NodeId) {
-        while id != NONE {
-            let Node { hash, word, .. } = self.nodes[id];
-            if matches!(word, Word::Hash) && !self.active_hashes.add(id) {
-                return;
+        while let Some(id) = active.now.get(way.index) {
+            if steps.are_spent() || !self.ends.find(self.nodes[*id].end, found, &mut way.left, steps) {
+                return false;
             }
-            self.next.push(id);
-            id = hash;
+            steps.charge(1);
+            way.index += 1;
         }
+        true
     }
 
-    fn finish_step(&mut self) {
-        self.active.clear();
-        std::mem::swap(&mut self.active, &mut self.next);
+    /// Goes on from an active node by one word.
+    fn step(&self, id: NodeId, word: &[u8], active: &mut Active) {
+        let Node { star, literal_count, word: own_word, .. } = self.nodes[id];
+        if literal_count > 0 {
+            active.add(self.literal(id, word), &self.nodes);
+        }
+        active.add(star, &self.nodes);
+        if matches!(own_word, Word::Hash) {
+            active.add(id, &self.nodes);
+        }
     }
 
     fn child(&self, parent: NodeId, word: &[u8]) -> NodeId {
@@ -190,7 +273,13 @@ impl Trie {
             }
         }
         self.long_words.remove(word);
-        self.nodes.remove(id);
+        self.removed_count += 1;
+        self.limbo.push_back(id);
+        if self.limbo.len() > LIMBO_COUNT
+            && let Some(first) = self.limbo.pop_front()
+        {
+            self.nodes.remove(first);
+        }
         parent
     }
 }
@@ -226,7 +315,7 @@ mod tests {
 
     fn find(trie: &mut Trie, key: &str) -> Vec<Destination> {
         let mut found = Vec::new();
-        trie.find(key.as_bytes(), &mut found);
+        assert!(trie.find(key.as_bytes(), &mut KeyWay::default(), &mut Steps::unlimited(), &mut found));
         found.sort();
         found
     }
@@ -326,8 +415,69 @@ mod tests {
             for (pattern, number) in left {
                 trie.remove(pattern.as_bytes(), destination(*number));
             }
-            prop_assert_eq!((trie.nodes.count(), trie.literals.len()), (1, 0));
+            prop_assert_eq!((trie.nodes.count() - trie.limbo.len(), trie.literals.len()), (1, 0));
             prop_assert_eq!((trie.long_words.count(), trie.ends.count()), (0, 0));
         }
+
+        #[test]
+        fn a_key_that_is_matched_in_parts_finds_what_is_there_all_the_time_and_nothing_that_never_matches(
+            stable in prop::collection::vec(pattern(), 0..10),
+            changing in prop::collection::vec(pattern(), 1..10),
+            key in key(),
+            steps_max in 1..4_usize,
+        ) {
+            let mut trie = Trie::default();
+            for (number, pattern) in stable.iter().enumerate() {
+                trie.add(pattern.as_bytes(), destination(number));
+            }
+            let of_changing = |number: usize| destination(100 + number);
+            let words_of_key: Vec<&[u8]> = words(key.as_bytes()).collect();
+            let is_match = |pattern: &str| matches(&words(pattern.as_bytes()).collect::<Vec<_>>(), &words_of_key);
+            let (mut way, mut found, mut round) = (KeyWay::default(), Vec::new(), 0);
+            loop {
+                let steps = &mut Steps::default();
+                steps.begin(steps_max);
+                if trie.find(key.as_bytes(), &mut way, steps, &mut found) {
+                    break;
+                }
+                // Patterns come and go, and with them nodes.
+                let number = round % changing.len();
+                match round / changing.len() % 2 {
+                    0 => trie.add(changing[number].as_bytes(), of_changing(number)),
+                    _ => trie.remove(changing[number].as_bytes(), of_changing(number)),
+                }
+                round += 1;
+            }
+            for (number, pattern) in stable.iter().enumerate() {
+                prop_assert_eq!(found.contains(&destination(number)), is_match(pattern), "pattern {:?}", pattern);
+            }
+            for (number, pattern) in changing.iter().enumerate() {
+                prop_assert!(!found.contains(&of_changing(number)) || is_match(pattern), "pattern {:?}", pattern);
+            }
+        }
+    }
+
+    #[test]
+    fn a_key_begins_again_if_the_numbers_of_its_nodes_may_be_used_again() {
+        let mut trie = Trie::default();
+        (0..100).for_each(|number| trie.add(format!("#.{number}").as_bytes(), destination(number)));
+        let (mut way, mut found) = (KeyWay::default(), Vec::new());
+        let steps = &mut Steps::default();
+        steps.begin(2);
+        assert!(!trie.find(b"a.b.7", &mut way, steps, &mut found));
+        trie.remove(b"#.7", destination(7));
+        for number in 0..LIMBO_COUNT {
+            let word = format!("w{number}");
+            trie.add(word.as_bytes(), destination(1000));
+            trie.remove(word.as_bytes(), destination(1000));
+        }
+        // The node of what is gone may be another one now, which must not be found.
+        trie.add(b"x", destination(2000));
+        steps.begin(usize::MAX);
+        assert!(trie.find(b"a.b.8", &mut KeyWay::default(), steps, &mut found));
+        assert_eq!(found, [destination(8)]);
+        found.clear();
+        assert!(trie.find(b"a.b.7", &mut way, steps, &mut found));
+        assert_eq!(found, []);
     }
 }

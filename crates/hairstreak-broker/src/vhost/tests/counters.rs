@@ -154,7 +154,7 @@ fn a_direct_reply_is_no_delivery() {
         arguments: &FieldTable::new(),
     };
     bench.host.consume(channel, &declaration, bench.now, &mut bench.said, |_, _| {}).unwrap();
-    let address = text(bench.host.reply_address(channel).unwrap());
+    let address = text(bench.host.views().reply_address(channel).unwrap());
     assert_eq!(bench.publish_by(channel, "", &address, false), Published::Unroutable);
     assert_eq!(bench.take_deliveries().len(), 1);
     let messages = QueueStats { publish: 1, ..QueueStats::default() };

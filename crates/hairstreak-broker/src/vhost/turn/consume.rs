@@ -7,9 +7,13 @@ use super::dispatch::count_deliveries;
 use crate::message::MessageView;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
 use crate::refusal::Refusal;
+use crate::vhost::parts::Parts;
 use crate::vhost::replies::REPLY_TO;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, ConnectionId, HostOutbox};
+
+/// Consumers whose tags are compared in one step.
+const SEARCHED_PER_STEP: usize = 8;
 
 /// The fields of `basic.get-ok` beside the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +33,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         declaration: &ConsumerDeclaration<'_>,
         started: impl FnOnce(&mut O, &[u8]),
     ) -> Result<(), Refusal> {
+        charge_search(self.parts, channel);
         self.parts.check_tag(channel, declaration.consumer_tag)?;
         let tag = match declaration.consumer_tag {
             [] => self.parts.names.next("amq.ctag-"),
@@ -80,6 +85,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     }
 
     pub(in crate::vhost) fn cancel(&mut self, channel: ChannelId, tag: &[u8]) {
+        charge_search(self.parts, channel);
         let Some(id) = self.parts.find_consumer(channel, tag) else { return };
         let replies = &mut self.parts.channels.get_mut(channel).reply_consumer;
         if let Some(reply) = replies.take_if(|reply| reply.consumer == id) {
@@ -88,7 +94,8 @@ impl<O: HostOutbox> Turn<'_, O> {
             return;
         }
         if let Some(unused) = self.remove_consumer(id) {
-            self.delete_queue(unused);
+            let owner = self.parts.channels.get(channel).connection;
+            self.delete_queue(unused, Some(owner));
         }
         self.finish();
     }
@@ -183,4 +190,10 @@ impl<O: HostOutbox> Turn<'_, O> {
         channels.into_iter().for_each(|channel| self.parts.revive_channel(channel));
         self.finish();
     }
+}
+
+/// A consumer of the channel is searched by its tag.
+fn charge_search(parts: &mut Parts, channel: ChannelId) {
+    let count = parts.channels.get(channel).consumers.len();
+    parts.steps.charge(1 + count / SEARCHED_PER_STEP);
 }

@@ -15,6 +15,7 @@ impl<'a, O> Turn<'a, O> {
     #[inline]
     pub(in crate::vhost) fn new(parts: &'a mut Parts, now: u64, outbox: &'a mut O) -> Turn<'a, O> {
         let budget = parts.limits.slice_max;
+        parts.steps.begin(parts.limits.steps_max);
         Turn { parts, now, outbox, budget }
     }
 }

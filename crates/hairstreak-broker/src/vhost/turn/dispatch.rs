@@ -15,7 +15,7 @@ impl<O: HostOutbox> Turn<'_, O> {
     pub(in crate::vhost) fn finish(&mut self) {
         while !self.parts.touched.is_empty() || !self.parts.letters.is_empty() {
             self.dispatch_touched();
-            if !self.write_letters() {
+            if !self.write_letters() || self.parts.steps.are_spent() {
                 break;
             }
         }
@@ -23,7 +23,9 @@ impl<O: HostOutbox> Turn<'_, O> {
 
     #[inline(never)]
     fn dispatch_touched(&mut self) {
-        while let Some(id) = self.parts.touched.pop() {
+        while !self.parts.steps.are_spent()
+            && let Some(id) = self.parts.touched.pop()
+        {
             self.parts.queues.get_mut(id).is_touched = false;
             self.shorten(id);
             self.dispatch(id);
@@ -43,7 +45,13 @@ impl<O: HostOutbox> Turn<'_, O> {
                 }
                 continue;
             }
+            if self.parts.steps.are_spent() {
+                // Consumers that can take messages get them in the next call.
+                self.parts.touch(id);
+                return;
+            }
             let Some(consumer) = self.parts.next_consumer(id) else { break };
+            self.parts.steps.charge(1);
             self.deliver_front(id, consumer, &front);
         }
         let queue = self.parts.queues.get_mut(id);

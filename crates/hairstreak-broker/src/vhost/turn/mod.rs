@@ -6,10 +6,13 @@
 //!   expiry, reject, too long ---> letters ---> enqueue
 //! ```
 //!
+//! An operation that finds its steps spent goes on in a later call (`chores`).
+//!
 //! Each operation ends with [`Turn::finish`]: touched queues are dispatched, then dead letters find their queues.
 //!
-//! Invariant between two turns: a queue with messages that have not expired has no consumer with credit.
+//! Invariant between two turns: a queue with messages that have not expired has no consumer with credit, or is touched and dispatched in the next turn.
 
+mod chores;
 mod consume;
 mod context;
 mod deaths;
@@ -24,4 +27,3 @@ pub(super) use context::Turn;
 #[cfg(test)]
 pub(super) use policies::POLICY_SLICE_MAX;
 pub(super) use policies::policy_slice;
-pub use settle::Settlement;

@@ -6,21 +6,22 @@ use super::context::Turn;
 use crate::message::MessageId;
 use crate::queue::{QueueId, Reason};
 use crate::refusal::Refusal;
+use crate::steps::Steps;
+use crate::vhost::chores::Chore;
 use crate::vhost::credit::{Settled, unknown_tag};
 use crate::vhost::parts::Parts;
+use crate::vhost::settlement::Settlement;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, ConsumerId, HostOutbox};
 
-/// How deliveries are settled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settlement {
-    /// The consumer has dealt with them.
-    Ack,
-    /// The consumer has not: they return to their places, or are dead-lettered.
-    Reject {
-        /// They return.
-        requeue: bool,
-    },
+/// The most deliveries that are given back at once: the last one first.
+const GIVEN_BACK_COUNT: usize = 1_024;
+/// The steps of a delivery that is given back.
+const GIVE_BACK_STEPS: usize = 4;
+
+/// Deliveries that are given back at once, as far as there are steps.
+fn given_back_count(steps: &Steps) -> usize {
+    GIVEN_BACK_COUNT.min(steps.left() / GIVE_BACK_STEPS + 1)
 }
 
 /// Deliveries of one queue to one consumer are acknowledged.
@@ -68,18 +69,14 @@ impl<O: HostOutbox> Turn<'_, O> {
         tag: u64,
         multiple: bool,
     ) -> Result<(), Refusal> {
-        let was_limited = self.parts.is_limited(channel);
         if multiple {
-            let last = self.parts.last_of(channel, tag)?;
-            let mut messages = Vec::new();
-            while let Some(run) = self.parts.channels.take_first_run(channel, last, &mut messages) {
-                complete(self.parts, channel, run, &messages);
-            }
-        } else {
-            let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
-            complete_one(self.parts, channel, &unacked);
+            return settle_all(self, channel, tag, Settlement::Ack);
         }
-        self.end_settling(channel, was_limited);
+        let was_limited = self.parts.is_limited(channel);
+        let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
+        complete_one(self.parts, channel, &unacked);
+        end_settling(self.parts, channel, was_limited);
+        self.finish();
         Ok(())
     }
 
@@ -90,54 +87,29 @@ impl<O: HostOutbox> Turn<'_, O> {
         multiple: bool,
         requeue: bool,
     ) -> Result<(), Refusal> {
-        let was_limited = self.parts.is_limited(channel);
-        let mut rejected = Vec::new();
         if multiple {
-            let last = self.parts.last_of(channel, tag)?;
-            while let Some(unacked) = self.parts.channels.take_first_unacked(channel, last) {
-                rejected.push(unacked);
-            }
-        } else {
-            rejected.push(self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?);
+            return settle_all(self, channel, tag, Settlement::Reject { requeue });
         }
-        if requeue {
-            self.requeue(channel, &rejected);
-        } else {
-            discard(self.parts, channel, &rejected);
-        }
-        self.end_settling(channel, was_limited);
+        let was_limited = self.parts.is_limited(channel);
+        let rejected = [self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?];
+        give_back(self, channel, &rejected, requeue);
+        end_settling(self.parts, channel, was_limited);
+        self.finish();
         Ok(())
     }
 
     /// Settles the first `count` of the deliveries that a transaction holds.
     pub(in crate::vhost) fn settle_held(&mut self, channel: ChannelId, count: usize, settlement: Settlement) {
-        let was_limited = self.parts.is_limited(channel);
-        let held = self.parts.channels.take_held(channel, count);
-        match settlement {
-            Settlement::Ack => held.iter().for_each(|unacked| complete_one(self.parts, channel, unacked)),
-            Settlement::Reject { requeue: true } => self.requeue(channel, &held),
-            Settlement::Reject { requeue: false } => discard(self.parts, channel, &held),
-        }
-        self.end_settling(channel, was_limited);
+        let owner = self.parts.channels.get(channel).connection;
+        self.start(Some(owner), Chore::SettleHeld { channel, count, settlement });
+        self.finish();
     }
 
     pub(in crate::vhost) fn recover(&mut self, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
         if !requeue {
             return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
         }
-        let was_limited = self.parts.is_limited(channel);
-        self.requeue_all(channel);
-        self.end_settling(channel, was_limited);
-        Ok(())
-    }
-
-    /// All deliveries of a channel return to their places.
-    pub(super) fn requeue_all(&mut self, channel: ChannelId) {
-        let mut returned = Vec::new();
-        while let Some(unacked) = self.parts.channels.take_first_unacked(channel, u64::MAX) {
-            returned.push(unacked);
-        }
-        self.requeue(channel, &returned);
+        settle_all(self, channel, 0, Settlement::Reject { requeue: true })
     }
 
     /// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
@@ -168,12 +140,112 @@ impl<O: HostOutbox> Turn<'_, O> {
             self.parts.bury(id, entry.message, Reason::DeliveryLimit);
         }
     }
+}
 
-    #[inline]
-    fn end_settling(&mut self, channel: ChannelId, was_limited: bool) {
-        if was_limited {
-            self.parts.revive_channel(channel);
+/// Settles all deliveries up to a tag that the channel has now.
+fn settle_all<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    channel: ChannelId,
+    tag: u64,
+    settlement: Settlement,
+) -> Result<(), Refusal> {
+    let last = turn.parts.last_of(channel, tag)?;
+    let (owner, last_tag) = {
+        let channel = turn.parts.channels.get(channel);
+        (channel.connection, channel.last_tag())
+    };
+    turn.start(Some(owner), Chore::Settle { channel, last: last.min(last_tag), settlement });
+    turn.finish();
+    Ok(())
+}
+
+/// Settles deliveries up to a tag. Returns whether none is left.
+pub(super) fn settle_through<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    channel: ChannelId,
+    last: u64,
+    settlement: Settlement,
+) -> bool {
+    let was_limited = turn.parts.is_limited(channel);
+    let is_done = match settlement {
+        Settlement::Ack => complete_through(turn, channel, last),
+        Settlement::Reject { requeue } => give_back_through(turn, channel, last, requeue),
+    };
+    end_settling(turn.parts, channel, was_limited);
+    is_done
+}
+
+fn complete_through<O: HostOutbox>(turn: &mut Turn<'_, O>, channel: ChannelId, last: u64) -> bool {
+    let mut messages = Vec::new();
+    while !turn.parts.steps.are_spent() {
+        let Some(run) = turn.parts.channels.take_first_run(channel, last, &mut messages) else {
+            return true;
+        };
+        turn.parts.steps.charge(messages.len());
+        complete(turn.parts, channel, run, &messages);
+    }
+    false
+}
+
+fn give_back_through<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    channel: ChannelId,
+    last: u64,
+    requeue: bool,
+) -> bool {
+    let mut rejected = Vec::new();
+    while !turn.parts.steps.are_spent() {
+        rejected.clear();
+        let count_max = given_back_count(&turn.parts.steps);
+        let next = || turn.parts.channels.take_first_unacked(channel, last);
+        rejected.extend(std::iter::from_fn(next).take(count_max));
+        if rejected.is_empty() {
+            return true;
         }
-        self.finish();
+        turn.parts.steps.charge(rejected.len() * GIVE_BACK_STEPS);
+        give_back(turn, channel, &rejected, requeue);
+    }
+    false
+}
+
+/// Settles deliveries that a transaction holds. `count`: how many are left. Returns whether none is.
+pub(super) fn settle_some_held<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    channel: ChannelId,
+    count: &mut usize,
+    settlement: Settlement,
+) -> bool {
+    let was_limited = turn.parts.is_limited(channel);
+    while *count > 0 && !turn.parts.steps.are_spent() {
+        let held = turn.parts.channels.take_held(channel, (*count).min(given_back_count(&turn.parts.steps)));
+        if held.is_empty() {
+            *count = 0;
+            break;
+        }
+        *count -= held.len();
+        turn.parts.steps.charge(held.len() * GIVE_BACK_STEPS);
+        match settlement {
+            Settlement::Ack => {
+                held.iter().for_each(|unacked| complete_one(turn.parts, channel, unacked));
+            }
+            Settlement::Reject { requeue } => give_back(turn, channel, &held, requeue),
+        }
+    }
+    end_settling(turn.parts, channel, was_limited);
+    *count == 0
+}
+
+fn give_back<O: HostOutbox>(turn: &mut Turn<'_, O>, channel: ChannelId, rejected: &[Unacked], requeue: bool) {
+    if requeue {
+        turn.requeue(channel, rejected);
+    } else {
+        discard(turn.parts, channel, rejected);
+    }
+}
+
+#[inline]
+fn end_settling(parts: &mut Parts, channel: ChannelId, was_limited: bool) {
+    if was_limited {
+        parts.revive_channel(channel);
     }
 }

@@ -1,5 +1,6 @@
 //! The memory alarm: what waits, what goes ahead, and what is gained by none.
 
+use hairstreak_broker::vhost::Limits;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
     Method, basic, channel, confirm, connection, encode_body, encode_content_header, queue, tx,
@@ -14,7 +15,11 @@ const LARGE: usize = 1 << 20;
 
 /// A node that is short of memory soon, and a client that has three messages of the queue `work` to settle.
 fn world() -> World {
-    let options = AmqpOptions { memory_watermark: WATERMARK, ..AmqpOptions::default() };
+    world_with(Limits::default())
+}
+
+fn world_with(limits: Limits) -> World {
+    let options = AmqpOptions { memory_watermark: WATERMARK, limits, ..AmqpOptions::default() };
     let mut node = AmqpHarness::new(&options, None).unwrap();
     let client = node.connect().unwrap();
     let mut world = World { node, client };
@@ -267,5 +272,50 @@ fn frames_in_pieces_are_parked_as_those_that_come_whole() {
         assert_eq!(world.ready(), 0, "{piece}");
         world.say(end);
         assert_eq!(world.ready(), 2, "{piece}");
+    }
+}
+
+/// A node whose calls have few steps, and the same client. The queues `b0` to `b39` are bound to amq.fanout, and `work` to amq.direct with 40 keys.
+fn world_of_slices() -> World {
+    let mut world = world_with(Limits { steps_max: 8, ..Limits::default() });
+    let mut bytes = Vec::new();
+    for number in 0..40 {
+        let (name, key) = (format!("b{number}"), number.to_string());
+        let queue = name.as_bytes();
+        let declare = queue::Declare { queue, no_wait: true, ..Default::default() };
+        Method::QueueDeclare(declare).encode(2, &mut bytes);
+        for (queue, exchange) in [(queue, &b"amq.fanout"[..]), (b"work", b"amq.direct")] {
+            let routing_key = key.as_bytes();
+            let bind = queue::Bind { queue, exchange, routing_key, no_wait: true, ..Default::default() };
+            Method::QueueBind(bind).encode(2, &mut bytes);
+        }
+    }
+    world.say(&bytes);
+    world
+}
+
+/// The node ends the connection, or the connection breaks, while the host is not done with what came before the parked message.
+#[test]
+fn a_parked_message_is_kept_whose_client_ends_while_the_host_is_busy_for_it() {
+    for is_forced in [false, true] {
+        let mut world = world_of_slices();
+        world.raise();
+        let full = world.ready();
+        let mut bytes = Vec::new();
+        publish(1, b"out", 10, &mut bytes);
+        ack(3).encode(1, &mut bytes);
+        world.say(&bytes);
+        bytes.clear();
+        let delete = queue::Delete { queue: b"work", ..Default::default() };
+        Method::QueueDelete(delete).encode(2, &mut bytes);
+        assert_eq!(world.node.read(world.client, &bytes), bytes.len());
+        assert!(!world.node.is_reading(world.client), "the deletion takes one call");
+        if is_forced {
+            world.node.stop();
+        } else {
+            world.node.break_off(world.client);
+        }
+        world.node.settle();
+        assert_eq!(world.ready(), full + 1, "forced: {is_forced}");
     }
 }

@@ -1,0 +1,47 @@
+//! `Steps`: the work that one call of a virtual host may still do, in counted steps.
+//!
+//! A step is about what one queue entry costs. An operation that finds no step left stops, and goes on in a later call, so that no call keeps the lock of its
+//! host for long. What an operation cannot divide is counted when it is done: a call overruns by that much at most.
+
+/// The steps of a call.
+#[derive(Debug, Default)]
+pub(crate) struct Steps {
+    left: usize,
+    done: u64,
+}
+
+impl Steps {
+    /// Steps for work that is not divided.
+    pub(crate) fn unlimited() -> Steps {
+        Steps { left: usize::MAX, done: 0 }
+    }
+
+    /// A call begins.
+    #[inline]
+    pub(crate) fn begin(&mut self, limit: usize) {
+        self.left = limit;
+    }
+
+    /// So many steps are done.
+    #[inline]
+    pub(crate) fn charge(&mut self, count: usize) {
+        self.left = self.left.saturating_sub(count);
+        self.done += count as u64;
+    }
+
+    #[inline]
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    #[inline]
+    pub(crate) fn are_spent(&self) -> bool {
+        self.left == 0
+    }
+
+    /// The steps of all calls so far.
+    #[inline]
+    pub(crate) fn done(&self) -> u64 {
+        self.done
+    }
+}

@@ -1,0 +1,88 @@
+//! `Chores`: operations that take more than one call. The virtual host goes on with them in later calls of `handle_timeout`, whoever ordered them.
+//!
+//! ```text
+//!   operation --- steps for all? --- yes ---> done in its call
+//!                      |
+//!                      no ---> chore, goes on in slices ---> done: the connection that ordered it is woken
+//! ```
+//!
+//! A connection that has ordered a chore waits for its end with all that it sends later. A connection that is gone leaves its chores behind: they come to
+//! their end.
+
+use std::collections::VecDeque;
+
+use super::outbox::{ChannelId, ConnectionId};
+use super::publishing::Publishing;
+use super::settlement::Settlement;
+use crate::queue::QueueId;
+
+/// An operation, and how far it is. What is not here is in the tables of the host.
+#[derive(Debug)]
+pub(super) enum Chore {
+    /// The deliveries of a channel up to a tag are settled.
+    Settle {
+        channel: ChannelId,
+        last: u64,
+        settlement: Settlement,
+    },
+    /// The first deliveries that a transaction holds are settled.
+    SettleHeld {
+        channel: ChannelId,
+        count: usize,
+        settlement: Settlement,
+    },
+    CloseChannel(ChannelId),
+    CloseConnection(ConnectionId),
+    DeleteQueue(QueueId),
+    /// Exchanges that are being deleted go.
+    DeleteExchanges,
+    Publish(Box<Publishing>),
+}
+
+impl Chore {
+    /// Whether the chore is of no use when the connection that ordered it is gone: all that the connection has is given back then.
+    fn ends_with_connection(&self) -> bool {
+        matches!(self, Chore::Settle { .. } | Chore::SettleHeld { .. } | Chore::CloseChannel(_))
+    }
+}
+
+/// The chores of a virtual host, each with the connection that waits for it.
+#[derive(Debug, Default)]
+pub(super) struct Chores(VecDeque<(Option<ConnectionId>, Chore)>);
+
+impl Chores {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn push(&mut self, owner: Option<ConnectionId>, chore: Chore) {
+        self.0.push_back((owner, chore));
+    }
+
+    pub(super) fn pop(&mut self) -> Option<(Option<ConnectionId>, Chore)> {
+        self.0.pop_front()
+    }
+
+    /// A channel is closed: what it has not settled is given back. Returns how many chores end with that.
+    pub(super) fn forget_channel(&mut self, closed: ChannelId) -> usize {
+        let before = self.0.len();
+        self.0.retain(|(_, chore)| match chore {
+            Chore::Settle { channel, .. } | Chore::SettleHeld { channel, .. } => *channel != closed,
+            _ => true,
+        });
+        before - self.0.len()
+    }
+
+    /// A connection is gone: nobody waits for its chores.
+    pub(super) fn forget_owner(&mut self, connection: ConnectionId) {
+        self.0.retain(|(owner, chore)| *owner != Some(connection) || !chore.ends_with_connection());
+        self.0
+            .iter_mut()
+            .filter(|(owner, _)| *owner == Some(connection))
+            .for_each(|(owner, _)| *owner = None);
+    }
+}

@@ -1,0 +1,97 @@
+//! `Publishing`: a message that takes more than one call: its way through the exchanges is long, or it goes to very many queues.
+//!
+//! Meanwhile others may publish, and queues may come and go. Each queue has the messages of one channel in order, because the channel waits. A queue that is
+//! declared later gets nothing, and one that is deleted is passed over, even if another queue has its number now.
+
+use hairstreak_base::Bytes;
+
+use super::outbox::ChannelId;
+use super::route::Published;
+use super::unrouted::Unrouted;
+use crate::exchange::ExchangeId;
+use crate::message::{Attributes, BodyView, Message, MessageId};
+use crate::queue::{QueueId, Reason};
+
+/// The publisher of a message, who hears of the outcome.
+#[derive(Clone, Copy, Debug)]
+pub struct PublishedBy {
+    /// The channel.
+    pub channel: ChannelId,
+    /// Whether the message comes back if it has no queue.
+    pub is_mandatory: bool,
+}
+
+/// The outcome of a message that took more than one call.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Whether the message comes back if it has no queue.
+    pub is_mandatory: bool,
+    /// What became of the message.
+    pub published: Published,
+    /// The message.
+    pub message: OwnedMessage,
+}
+
+/// A message that owns its bytes.
+#[derive(Debug)]
+pub struct OwnedMessage {
+    exchange: Box<[u8]>,
+    routing_key: Box<[u8]>,
+    properties: Box<[u8]>,
+    attributes: Attributes,
+    body: OwnedBody,
+}
+
+#[derive(Debug)]
+enum OwnedBody {
+    Copied(Box<[u8]>),
+    Shared(Bytes),
+}
+
+impl OwnedMessage {
+    pub(super) fn of(message: &Message<'_>) -> OwnedMessage {
+        OwnedMessage {
+            exchange: message.exchange.into(),
+            routing_key: message.routing_key.into(),
+            properties: message.properties.into(),
+            attributes: message.attributes,
+            body: match message.body {
+                BodyView::Copied(body) => OwnedBody::Copied(body.into()),
+                BodyView::Shared(body) => OwnedBody::Shared(body.clone()),
+            },
+        }
+    }
+
+    /// The message.
+    pub fn message(&self) -> Message<'_> {
+        Message {
+            exchange: &self.exchange,
+            routing_key: &self.routing_key,
+            properties: &self.properties,
+            attributes: self.attributes,
+            body: match &self.body {
+                OwnedBody::Copied(body) => BodyView::Copied(body),
+                OwnedBody::Shared(body) => BodyView::Shared(body),
+            },
+        }
+    }
+}
+
+/// A message on its way to its queues.
+#[derive(Debug)]
+pub(super) struct Publishing {
+    /// Where the message came from; `None`: a dead letter.
+    pub(super) by: Option<PublishedBy>,
+    pub(super) exchange: ExchangeId,
+    pub(super) message: OwnedMessage,
+    /// The rest of the way, until all queues are found.
+    pub(super) unrouted: Option<Box<Unrouted>>,
+    /// The queues that were found, with their serials.
+    pub(super) targets: Vec<(QueueId, u64)>,
+    /// How many of them have the message, or were passed over.
+    pub(super) served_count: usize,
+    pub(super) stored: Option<MessageId>,
+    pub(super) published: Published,
+    /// Why a dead letter died: queues that it would go round to are passed over.
+    pub(super) reason: Option<Reason>,
+}
