@@ -294,6 +294,39 @@ fn world_of_slices() -> World {
     world
 }
 
+#[test]
+fn parked_messages_that_take_slices_keep_what_is_behind_them_waiting() {
+    for piece in [7, 1000, usize::MAX] {
+        let mut world = world_of_slices();
+        world.say_methods(1, &[Method::ConfirmSelect(confirm::Select { no_wait: true })]);
+        world.raise();
+        let mut bytes = Vec::new();
+        for number in 0..2 {
+            let broadcast = basic::Publish { exchange: b"amq.fanout", ..Default::default() };
+            Method::BasicPublish(broadcast).encode(1, &mut bytes);
+            encode_content_header(1, 5000, &[0, 0], &mut bytes);
+            encode_body(1, &[7; 5000], FRAME_SIZE as usize, &mut bytes);
+            if number == 0 {
+                ack(3).encode(1, &mut bytes);
+            }
+            let get = basic::Get { queue: b"b39", no_ack: true };
+            Method::BasicGet(get).encode(1, &mut bytes);
+        }
+        let delete = queue::Delete { queue: b"b0", ..Default::default() };
+        Method::QueueDelete(delete).encode(1, &mut bytes);
+        let passive = queue::Declare { queue: b"b1", passive: true, ..Default::default() };
+        Method::QueueDeclare(passive).encode(1, &mut bytes);
+        bytes.chunks(piece.min(bytes.len())).for_each(|part| assert_eq!(world.say(part), [""; 0]));
+        assert_eq!(world.unacknowledged(), 0);
+        world.clear();
+        let mut heard = world.hear();
+        heard.retain(|name| *name != "basic.ack");
+        assert_eq!(heard, ["basic.get-ok", "basic.get-ok", "queue.delete-ok", "queue.declare-ok"], "{piece}");
+        assert_eq!(world.ready(), 2 * 39 - 2, "{piece}");
+        assert_eq!(world.leave(), 0);
+    }
+}
+
 /// The node ends the connection, or the connection breaks, while the host is not done with what came before the parked message.
 #[test]
 fn a_parked_message_is_kept_whose_client_ends_while_the_host_is_busy_for_it() {

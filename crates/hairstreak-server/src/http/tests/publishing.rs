@@ -150,3 +150,19 @@ fn while_memory_is_low_nothing_is_published() {
     account.note(watermark, 0);
     check(&client, "amq.default", "q", json!({}), false);
 }
+
+#[test]
+fn a_message_whose_way_takes_several_calls_is_in_its_queues_when_the_answer_comes() {
+    const KEYS: usize = 10_000;
+    let node = TestNode::start();
+    let client = node.client();
+    queues(&client, &["to", "last"]);
+    let last = format!("k{}", KEYS - 1);
+    client.change("POST", "/api/bindings/%2F/e/amq.direct/q/last", &json!({"routing_key": last}).to_string());
+    let keys: Vec<String> = (0..KEYS).map(|number| format!("k{number}")).collect();
+    let properties = json!({"headers": {"BCC": keys}});
+    check(&client, "amq.direct", "nowhere", properties.clone(), true);
+    assert_eq!(taken(&client, "last")["routing_key"], "nowhere");
+    client.change("DELETE", "/api/queues/%2F/last", "");
+    check(&client, "amq.direct", "nowhere", properties, false);
+}
