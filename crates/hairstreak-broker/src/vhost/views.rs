@@ -47,6 +47,15 @@ impl Views<'_> {
         self.parts.queues.visit(from, count_max, |id, queue| into.push(self.queue_info(id, queue)))
     }
 
+    /// Refuses a connection that a queue is locked for, as a request of the connection is refused.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`.
+    pub fn check_access(&self, user: ConnectionId, queue: &[u8]) -> Result<(), Refusal> {
+        self.parts.find_queue(user, queue).map(drop)
+    }
+
     /// Shows messages that wait, in the order in which they are delivered, to `take`: at most `count_max` behind the first
     /// `offset`. Nothing changes. Returns how many were shown; `None`: there is no such queue.
     pub fn peek(

@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn programs_get_what_publish_reads() {
         let line = |text: &Value| String::from_utf8(to_record(text).unwrap().to_line()).unwrap();
-        let expected = r#"{"exchange":"events","key":"a.b","redelivered":true,"headers":{"tries":1},"properties":{"content_type":"text/plain"},"body":"one\ntwo\u0007"}"#;
+        let expected = r#"{"exchange":"events","key":"a.b","redelivered":true,"headers":{"tries":1},"properties":{"content_type":"text/plain","cluster_id":"x"},"body":"one\ntwo\u0007"}"#;
         let mut whole = text();
         whole["payload_bytes"] = 8.into();
         assert_eq!(line(&whole), expected);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use hairstreak::{Node, Scope};
-use hairstreak_testkit::{BoundedChild, BoundedCommand};
+use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{HAIRSTREAK, Job, Outcome};
@@ -38,7 +38,7 @@ fn hairstreak(arguments: &[&str]) -> Command {
 }
 
 fn outcome(command: &mut Command) -> Outcome {
-    command.run_to_end().into()
+    command.spawn().unwrap().end_with_output().into()
 }
 
 #[test]

@@ -39,6 +39,11 @@ impl Identity {
         &self.tags
     }
 
+    /// Returns the tags of the user as of now. `None`: the user is deleted.
+    pub fn tags_of_now(&self) -> Option<Tags> {
+        self.look(|_, record| record.user.tags.clone())
+    }
+
     /// The number of changes of users and permissions so far: what was checked holds while this is the same.
     #[inline]
     pub fn generation(&self) -> u64 {

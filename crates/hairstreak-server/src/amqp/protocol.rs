@@ -376,8 +376,9 @@ impl AmqpConnection {
         if let Some(member) = &mut self.member
             && member.session.begins_end_of_parked()
         {
-            *context.patience = PARKED_PATIENCE;
+            let patience = std::mem::replace(context.patience, PARKED_PATIENCE);
             self.in_turn(context, false);
+            *context.patience = patience;
         }
         let Some(mut member) = self.member.take() else { return };
         log::info!(connection = &*member.listed.entry.name; "closing AMQP connection");

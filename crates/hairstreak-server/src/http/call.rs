@@ -10,9 +10,9 @@ use super::list::{self, Columns, ListQuery, Rows};
 use super::rates::Ranges;
 use super::request::Request;
 use super::response::Response;
-use super::routes::Found;
+use super::routes::{Found, Requirement};
 use super::state::State;
-use crate::access::Identity;
+use crate::access::{Identity, Tags};
 use crate::definitions::Fields;
 use crate::node::{Commit, Node, SharedHost};
 use crate::operator::Done;
@@ -28,6 +28,7 @@ pub(crate) struct Call<'a> {
     pub(crate) state: &'a Arc<State>,
     pub(crate) request: &'a mut Request,
     pub(crate) found: Found,
+    pub(crate) requirement: Requirement,
     /// `None`: the route asks for no credentials.
     pub(crate) identity: Option<Arc<Identity>>,
 }
@@ -96,13 +97,39 @@ impl Call<'_> {
         Ok(hosts)
     }
 
+    /// Fails unless a user with these tags meets the requirement of the route now. A virtual host that does not exist is told by the route.
+    ///
+    /// # Errors
+    ///
+    /// 401 with RabbitMQ's words.
+    pub(crate) fn check(&self, identity: &Identity, tags: &Tags) -> Result<(), ApiError> {
+        self.requirement.check(tags, || match self.vhost_name() {
+            Some(name) => self.node().hosts.find(name).is_none() || identity.may_access(name),
+            None => true,
+        })
+    }
+
+    /// Reads the body. A client may take minutes to send one, so that its rights are checked again behind the body.
+    ///
+    /// # Errors
+    ///
+    /// 400, 408: see the body. 401: the user is gone, or has lost its tags or its access to the virtual host.
+    pub(crate) async fn bytes_of_body(&mut self, size_max: usize) -> Result<Vec<u8>, ApiError> {
+        let bytes = self.request.body.read(size_max).await?;
+        if let Some(identity) = &self.identity {
+            let tags = identity.tags_of_now().ok_or_else(ApiError::wrong_credentials)?;
+            self.check(identity, &tags)?;
+        }
+        Ok(bytes)
+    }
+
     /// Reads the body as an object.
     ///
     /// # Errors
     ///
-    /// 400, 408: see [`Fields::parse`] and the body.
+    /// Those of [`Call::bytes_of_body`], and 400: see [`Fields::parse`].
     pub(crate) async fn body(&mut self) -> Result<Fields, ApiError> {
-        let bytes = self.request.body.read(self.state.options.body_size_max).await?;
+        let bytes = self.bytes_of_body(self.state.options.body_size_max).await?;
         Fields::parse(&bytes)
     }
 

@@ -1,6 +1,7 @@
 //! Work that takes long, on a thread beside the HTTP thread: password hashes, import and export.
 
 use std::io;
+use std::sync::Arc;
 
 use tokio::sync::{Semaphore, oneshot};
 
@@ -11,16 +12,16 @@ const WORKER_COUNT_MAX: usize = 4;
 
 /// The places of the threads.
 #[derive(Debug)]
-pub(crate) struct Workers(Semaphore);
+pub(crate) struct Workers(Arc<Semaphore>);
 
 impl Default for Workers {
     fn default() -> Workers {
-        Workers(Semaphore::new(WORKER_COUNT_MAX))
+        Workers(Arc::new(Semaphore::new(WORKER_COUNT_MAX)))
     }
 }
 
 impl Workers {
-    /// Has a thread of its own do the work, and waits for the result.
+    /// Has a thread of its own do the work, and waits for the result. The thread keeps its place to the end of the work, also if the client goes away.
     ///
     /// # Errors
     ///
@@ -30,9 +31,10 @@ impl Workers {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, ApiError> {
         // The semaphore is never closed, so that an error cannot come.
-        let _place = self.0.acquire().await;
+        let place = Arc::clone(&self.0).acquire_owned().await;
         let (tell, told) = oneshot::channel();
         let run = move || {
+            let _place = place;
             // The client may be gone.
             let _ = tell.send(work());
         };
@@ -44,6 +46,8 @@ impl Workers {
 
 #[cfg(test)]
 mod tests {
+    use hairstreak_testkit::until_eq;
+
     use super::*;
 
     fn run<T>(future: impl Future<Output = T>) -> T {
@@ -58,5 +62,20 @@ mod tests {
         let panicked = run(workers.run(|| -> u8 { panic!("a panic of the test") }));
         assert_eq!(panicked, Err(ApiError::internal("the work ended without a result")));
         assert_eq!(run(workers.run(|| 5)), Ok(5));
+    }
+
+    #[test]
+    fn a_thread_keeps_its_place_when_its_client_goes_away() {
+        let workers = Workers::default();
+        let (end, ends) = std::sync::mpsc::channel::<()>();
+        run(async {
+            let mut call = Box::pin(workers.run(move || ends.recv()));
+            // The client goes away once the work has begun.
+            let begun = std::future::poll_fn(|context| std::task::Poll::Ready(call.as_mut().poll(context)));
+            assert!(begun.await.is_pending());
+        });
+        assert_eq!(workers.0.available_permits(), WORKER_COUNT_MAX - 1);
+        drop(end);
+        until_eq("free places", WORKER_COUNT_MAX, || workers.0.available_permits());
     }
 }

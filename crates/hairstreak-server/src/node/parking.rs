@@ -23,10 +23,11 @@ pub(crate) struct Parking {
 }
 
 impl Parking {
-    /// A connection that has parked `held` bytes parks `size` more. `spare`: bytes that it may park above the bound. Returns false if there is no room.
+    /// A connection that has parked `held` bytes parks `size` more. `spare`: bytes that the connection may park above its own bound, within the node's. Returns
+    /// false if there is no room.
     pub fn park(&self, held: usize, size: usize, spare: usize, watermark: usize) -> bool {
         let (own, node_max) = (held + size, NODE_BYTES_MAX.min(watermark / 4));
-        let is_granted = own <= CONNECTION_BYTES_MIN + spare;
+        let is_granted = own <= CONNECTION_BYTES_MIN;
         let has_room = || own <= CONNECTION_BYTES_MAX + spare && self.bytes.load(Relaxed) + size <= node_max;
         if !is_granted && !has_room() {
             return false;
@@ -72,6 +73,8 @@ mod tests {
         assert!(!parking.park(0, CONNECTION_BYTES_MIN + 1, 0, WATERMARK));
         assert!(parking.park(0, CONNECTION_BYTES_MIN, 0, WATERMARK));
         assert!(!parking.park(CONNECTION_BYTES_MIN, 1, 0, WATERMARK));
+        // Bytes that a client has announced, and not sent, give no room above the bound of the node.
+        assert!(!parking.park(CONNECTION_BYTES_MIN, 1, NODE_BYTES_MAX, WATERMARK));
         parking.leave(2 * CONNECTION_BYTES_MAX);
         assert!(parking.park(CONNECTION_BYTES_MIN, 1, 0, WATERMARK));
     }

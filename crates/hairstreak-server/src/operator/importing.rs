@@ -117,6 +117,19 @@ pub(crate) fn import(node: &Node, document: Document, by: By) -> Result<Imported
         let name = format!("vhost '{}'", host.name);
         done.keep(&name, virtual_hosts::put(node, host, None).map(|done| done.commit).map_err(Reason::from))?;
     }
+    // A restriction comes before the rights that it restricts.
+    for row in document.topic_permissions {
+        let name = format!("topic permission of '{} in {}'", row.user, row.vhost);
+        let missing = missing_of_permission(node, &row.user, &row.vhost);
+        let set = missing.and_then(|()| users::import_topic_permission(node, row, by));
+        let commit = set.map(|(commit, fault)| {
+            if let Some(fault) = fault {
+                done.refuse(format!("{name}: a pattern allows nothing: {fault}"));
+            }
+            commit
+        });
+        done.keep(&name, commit.map_err(Reason::from))?;
+    }
     for row in document.permissions {
         let name = format!("permission of '{} in {}'", row.user, row.vhost);
         let missing = missing_of_permission(node, &row.user, &row.vhost);
@@ -126,12 +139,6 @@ pub(crate) fn import(node: &Node, document: Document, by: By) -> Result<Imported
     for exchange in document.exchanges {
         let name = format!("exchange '{}'", exchange.name.text());
         done.keep(&name, import_exchange(node, exchange))?;
-    }
-    for row in document.topic_permissions {
-        let name = format!("topic permission of '{} in {}'", row.user, row.vhost);
-        let missing = missing_of_permission(node, &row.user, &row.vhost);
-        let set = missing.and_then(|()| users::set_topic_permission(node, row, by));
-        done.keep(&name, set.map(|done| done.commit).map_err(Reason::from))?;
     }
     for parameter in document.global_parameters {
         let name = format!("global parameter '{}'", parameter.name);

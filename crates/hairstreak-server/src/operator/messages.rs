@@ -85,7 +85,7 @@ pub(crate) fn take(
 ///
 /// # Errors
 ///
-/// There is no such queue.
+/// There is no such queue, or the queue is exclusive to a connection.
 pub(crate) fn peek(
     node: &Node,
     virtual_host: &str,
@@ -97,6 +97,7 @@ pub(crate) fn peek(
     let state = host.lock();
     let views = state.host.views();
     let ready = views.queue(queue).ok_or(OperatorError::NotFound)?.ready;
+    views.check_access(OPERATORS, queue)?;
     let mut shown: Vec<TakenMessage> = Vec::new();
     let mut bytes = 0;
     views.peek(queue, offset, count, |message, info| {

@@ -91,10 +91,8 @@ pub(super) fn restore_topic_permission(
     node: &Node,
     row: TopicPermissionDefinition,
 ) -> Result<(), OperatorError> {
-    let TopicPermissionDefinition { user, vhost, exchange, write, read } = row;
-    let of = format!("topic permission of {user} in {vhost} for {exchange}");
-    let row = TopicPermission { user, virtual_host: vhost, exchange, write, read };
-    warn_of_pattern(&of, node.access.restore_topic_permission(row)?);
+    let of = format!("topic permission of {} in {} for {}", row.user, row.vhost, row.exchange);
+    warn_of_pattern(&of, node.access.restore_topic_permission(topic_permission(row))?);
     Ok(())
 }
 
@@ -139,8 +137,8 @@ fn changed(UserChange { before, after }: &UserChange) -> Vec<Change> {
     vec![Change::put(before, Definition::User(definition(after)))]
 }
 
-/// Creates or changes a user of the configuration. A user without permissions may do everything in these virtual hosts. All is one batch, so that no crash
-/// leaves a user without rights or without the mark behind.
+/// Creates or changes a user of the configuration. A user who is new there and has no permissions may do everything in these virtual hosts; permissions that
+/// an operator takes away later stay away. All is one batch, so that no crash leaves a user without rights or without the mark behind.
 ///
 /// # Errors
 ///
@@ -157,11 +155,11 @@ pub(super) fn put_configured(
     let mut changes = changed(&node.access.put_user(&name, update)?);
     let mark = Definition::ConfiguredUser(mark);
     let before = node.catalog.put(mark.clone());
+    let gets_rights = before.is_none() && node.access.permissions(Some(&name), None).is_empty();
     if before.as_ref() != Some(&mark) {
         changes.push(Change::put(before, mark));
     }
-    let has_rights = !node.access.permissions(Some(&name), None).is_empty();
-    for host in hosts.iter().filter(|_| !has_rights) {
+    for host in hosts.iter().filter(|_| gets_rights) {
         let row = PermissionDefinition::everything(&name, &host.name);
         restore_permission(node, row.clone())?;
         changes.push(Change::Put(Definition::Permission(row)));
@@ -338,15 +336,40 @@ pub(crate) fn set_topic_permission(
     row: TopicPermissionDefinition,
     by: By,
 ) -> Result<Done, OperatorError> {
-    let TopicPermissionDefinition { user, vhost, exchange, write, read } = row.clone();
-    let permission = TopicPermission { user, virtual_host: vhost, exchange, write, read };
     let _changing = node.changing.lock();
     check_protected(node, &row.user, by)?;
     node.journal.check()?;
-    let before = node.access.set_topic_permission(permission)?;
+    let before = node.access.set_topic_permission(topic_permission(row.clone()))?;
     let before = before.map(|before| Definition::TopicPermission(topic_definition(&before)));
     let is_new = before.is_none();
     Ok(Done { is_new, commit: node.journal.commit(&[Change::put(before, Definition::TopicPermission(row))]) })
+}
+
+/// Restricts the routing keys of a user as a file says. A pattern that is none allows nothing: without the row, the user could use every key. Returns the
+/// fault of such a pattern.
+///
+/// # Errors
+///
+/// There is no such user or host, the user is protected, or nothing can be written now.
+pub(crate) fn import_topic_permission(
+    node: &Node,
+    row: TopicPermissionDefinition,
+    by: By,
+) -> Result<(Commit, Option<PatternError>), OperatorError> {
+    let _changing = node.changing.lock();
+    check_protected(node, &row.user, by)?;
+    node.journal.check()?;
+    let place = Definition::TopicPermission(row.clone()).place();
+    let before = node.access.topic_permissions(Some(&row.user), Some(&row.vhost)).into_iter();
+    let before = before.map(|before| Definition::TopicPermission(topic_definition(&before)));
+    let before = before.into_iter().find(|before| before.place() == place);
+    let fault = node.access.restore_topic_permission(topic_permission(row.clone()))?;
+    Ok((node.journal.commit(&[Change::put(before, Definition::TopicPermission(row))]), fault))
+}
+
+fn topic_permission(row: TopicPermissionDefinition) -> TopicPermission {
+    let TopicPermissionDefinition { user, vhost, exchange, write, read } = row;
+    TopicPermission { user, virtual_host: vhost, exchange, write, read }
 }
 
 /// Takes the restrictions of a user at an exchange, or at all exchanges of a virtual host.

@@ -19,8 +19,10 @@ pub const CERTIFICATES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
 
 /// The arguments are the folder and the server's program. The output ends with the server: a server that ends at its start is seen.
-/// Input that ends, because the test is done or was killed, ends the rest.
+/// Input that ends, because the test is done or was killed, ends the rest. Without the umask a second Erlang may find the cookie readable for others, and
+/// refuse to start.
 const SCRIPT: &str = r#"
+umask 077
 set -m
 . "$1/environment"
 epmd -port "$ERL_EPMD_PORT" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!

@@ -1,9 +1,11 @@
 //! A directory of a broker's own, and what the broker says in it. Dropping it removes it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Permissions};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -44,6 +46,13 @@ impl Directory {
         let path = self.path.join(name);
         fs::write(&path, text).map_err(failed("a file of a broker"))?;
         Ok(path)
+    }
+
+    /// Writes a random secret into a file for the owner alone.
+    pub fn write_secret(&self, name: &str) -> Result<(), ServerError> {
+        let random = || RandomState::new().build_hasher().finish();
+        let path = self.write(name, &format!("{:016X}{:016X}", random(), random()))?;
+        fs::set_permissions(path, Permissions::from_mode(0o400)).map_err(failed("a file of a broker"))
     }
 
     /// Starts a program of the broker. What it says is kept here.

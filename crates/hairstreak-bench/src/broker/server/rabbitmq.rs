@@ -48,6 +48,8 @@ impl RabbitMq {
         let configuration = directory.write("rabbitmq.conf", &configuration)?;
         let environment = directory.write("rabbitmq-env.conf", "")?;
         let plugins = directory.write("enabled_plugins", NO_PLUGINS)?;
+        // Erlang makes a missing cookie readable for all at first. A second Erlang that looks meanwhile refuses to start.
+        directory.write_secret(".erlang.cookie")?;
         let mut port_mapper = Command::new(PORT_MAPPER);
         port_mapper.args(["-address", "127.0.0.1", "-port", &mapper.port().to_string()]);
         let mut port_mapper = directory.spawn(&mut port_mapper)?;

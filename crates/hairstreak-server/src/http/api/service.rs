@@ -60,19 +60,13 @@ impl Api {
     }
 
     async fn authorize(&self, request: &mut Request, found: Found, requirement: Requirement) -> Answer {
-        let mut call = Call { state: &self.0, request, found, identity: None };
+        let mut call = Call { state: &self.0, request, found, requirement, identity: None };
         if requirement != Requirement::Nothing || self.0.options.require_login {
             if !call.request.headers.contains_key(AUTHORIZATION) {
                 return Ok(ApiError::credentials_wanted());
             }
             let credentials = Credentials::parse(call.request.header(AUTHORIZATION).unwrap_or_default())?;
-            let check = |identity: &Identity| {
-                requirement.check(identity.tags(), || match call.vhost_name() {
-                    // A host that does not exist is told by the route.
-                    Some(name) => self.0.node.hosts.find(name).is_none() || identity.may_access(name),
-                    None => true,
-                })
-            };
+            let check = |identity: &Identity| call.check(identity, identity.tags());
             let identity = credentials.verify(&self.0.node, call.request.peer, check).await?;
             call.identity = Some(identity);
         }

@@ -60,8 +60,12 @@ pub(crate) fn close(call: &Call<'_>) -> Answer {
     nothing()
 }
 
-/// Closes all connections of the user in the path.
+/// Closes all connections of the user in the path. Administrators close those of others.
 pub(crate) fn close_of_user(call: &Call<'_>) -> Answer {
+    let identity = call.identity()?;
+    if !identity.tags().may_administer() && **identity.user() != *call.text("user")? {
+        return Err(not_theirs());
+    }
     for connection in of_user(call)? {
         // One that has ended meanwhile is closed.
         let _ = connections::close(call.node(), &connection.name, reason(call));

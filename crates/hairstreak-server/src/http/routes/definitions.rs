@@ -74,7 +74,7 @@ pub(crate) async fn import(call: &mut Call<'_>) -> Answer {
         }
         vhost => vhost,
     };
-    let body = call.request.body.read(call.state.options.definitions_size_max).await?;
+    let body = call.bytes_of_body(call.state.options.definitions_size_max).await?;
     let form = call.request.header(header::CONTENT_TYPE).and_then(boundary).map(str::to_owned);
     if body.is_empty() {
         return nothing();

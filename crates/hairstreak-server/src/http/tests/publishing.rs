@@ -131,7 +131,7 @@ fn the_keys_of_cc_need_the_permission_of_the_topic() {
     let permission = r#"{"exchange":"mine","write":"^a","read":""}"#;
     client.change("PUT", "/api/topic-permissions/%2F/mgmt", permission);
     check(&user, "mine", "a.b", json!({"headers": {"CC": ["a.c"]}}), false);
-    let reason = r#""403 ACCESS_REFUSED - write access to topic 'b' in exchange 'mine' in vhost '/' refused for user 'mgmt'""#;
+    let reason = r#""403 ACCESS_REFUSED - access to topic 'b' in exchange 'mine' in vhost '/' refused for user 'mgmt'""#;
     for headers in [json!({"CC": ["a", "b"]}), json!({"BCC": ["b"]})] {
         user.bad("POST", &at("mine"), &body("a", json!({"headers": headers})), reason);
     }
