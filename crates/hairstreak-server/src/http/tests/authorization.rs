@@ -204,6 +204,46 @@ fn line_breaks_in_a_name_get_around_no_permission() {
     assert_eq!(administrator.get("/api/bindings/%2F/e/amq.topic/q/mine2").as_array().unwrap().len(), 1);
 }
 
+/// A client may take minutes to send a body. Its rights at the end of the body count.
+#[test]
+fn a_body_that_takes_long_outlives_no_right() {
+    let node = TestNode::start();
+    let administrator = node.client();
+    let users = r#"{"users":[{"name":"back","password":"x","tags":["administrator"]}]}"#;
+    let policy = r#"{"pattern":".*","definition":{"max-length":0}}"#;
+    let deleted = node.client_of("adm", "administrator").begin_body("POST", "/api/definitions", users.len());
+    let demoted = node.client_of("low", "policymaker").begin_body("PUT", "/api/policies/%2F/p", policy.len());
+    let early = node.client_of("pol", "policymaker").begin_body("PUT", "/api/policies/later/p", policy.len());
+    administrator.change("DELETE", "/api/users/adm", "");
+    administrator.change("PUT", "/api/users/low", r#"{"tags":"management"}"#);
+    administrator.change("PUT", "/api/vhosts/later", "{}");
+    let statuses =
+        [deleted.end(users.as_bytes()), demoted.end(policy.as_bytes()), early.end(policy.as_bytes())];
+    assert_eq!(statuses.map(|answered| answered.status), [401; 3]);
+    administrator.absent("GET", "/api/users/back");
+    assert_eq!(administrator.get("/api/policies"), json!([]));
+}
+
+#[test]
+fn what_its_own_path_keeps_for_administrators_no_other_path_gives() {
+    let node = TestNode::start();
+    let administrator = node.client();
+    let limits = r#"{"value":{"max-queues":5}}"#;
+    administrator.change("PUT", "/api/parameters/vhost-limits/%2F/limits", limits);
+    let (policymaker, monitor) = (node.client_of("pol", "policymaker"), node.client_of("mon", "monitoring"));
+    for (method, target, body) in [
+        ("PUT", "/api/parameters/vhost-limits/%2F/limits", r#"{"value":{"max-queues":9}}"#),
+        ("DELETE", "/api/parameters/vhost-limits/%2F/limits", ""),
+        ("PUT", "/api/global-parameters/cluster_name", r#"{"value":"x"}"#),
+        ("DELETE", "/api/global-parameters/cluster_name", ""),
+    ] {
+        policymaker.refuse(method, target, body, 401, "not_authorised", &format!("\"{NOT_ADMINISTRATOR}\""));
+    }
+    monitor.check_status("DELETE", "/api/connections/username/guest", "", 401);
+    monitor.check_status("DELETE", "/api/connections/username/mon", "", 204);
+    administrator.check_status("DELETE", "/api/connections/username/mon", "", 204);
+}
+
 #[test]
 fn messages_are_for_users_with_permissions() {
     let node = TestNode::start();

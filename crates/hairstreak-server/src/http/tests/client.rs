@@ -35,23 +35,27 @@ impl Client {
 
     /// Sends a request. `headers`: lines with their ends.
     pub(super) fn send(&self, method: &str, target: &str, headers: &str, body: &[u8]) -> Answered {
+        self.begin(method, target, headers, body.len()).end(body)
+    }
+
+    /// Sends the head of a request, and returns when the node waits for the body.
+    pub(super) fn begin_body(&self, method: &str, target: &str, size: usize) -> Begun {
+        let mut begun = self.begin(method, target, "Expect: 100-continue\r\n", size);
+        let mut answer = [0; 25];
+        begun.0.read_exact(&mut answer).unwrap();
+        assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");
+        begun
+    }
+
+    fn begin(&self, method: &str, target: &str, headers: &str, size: usize) -> Begun {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         let head = format!(
-            "{method} {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{}{headers}Content-Length: {}\r\n\r\n",
-            self.authorization,
-            body.len()
+            "{method} {target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n{}{headers}Content-Length: {size}\r\n\r\n",
+            self.authorization
         );
-        stream.write_all(&[head.as_bytes(), body].concat()).unwrap();
-        let mut bytes = Vec::new();
-        stream.read_to_end(&mut bytes).unwrap();
-        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
-        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
-        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        let headers = head.to_lowercase();
-        let body = bytes.split_off(end + 4);
-        let body = if headers.contains("transfer-encoding: chunked") { unchunked(&body) } else { body };
-        Answered { status, headers, body }
+        stream.write_all(head.as_bytes()).unwrap();
+        Begun(stream)
     }
 
     pub(super) fn ask(&self, method: &str, target: &str, body: &str) -> Answered {
@@ -116,6 +120,25 @@ impl Client {
             "{method} {target} {body}: {} {text}",
             answered.status
         );
+    }
+}
+
+/// A request whose body is to come.
+pub(super) struct Begun(TcpStream);
+
+impl Begun {
+    /// Sends the body, and reads the answer.
+    pub(super) fn end(mut self, body: &[u8]) -> Answered {
+        self.0.write_all(body).unwrap();
+        let mut bytes = Vec::new();
+        self.0.read_to_end(&mut bytes).unwrap();
+        let end = bytes.windows(4).position(|window| window == b"\r\n\r\n").unwrap();
+        let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        let headers = head.to_lowercase();
+        let body = bytes.split_off(end + 4);
+        let body = if headers.contains("transfer-encoding: chunked") { unchunked(&body) } else { body };
+        Answered { status, headers, body }
     }
 }
 
