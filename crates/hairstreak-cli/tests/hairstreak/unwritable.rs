@@ -38,7 +38,8 @@ fn hairstreak(arguments: &[&str]) -> Command {
 }
 
 fn outcome(command: &mut Command) -> Outcome {
-    command.spawn().unwrap().end_with_output().into()
+    // What a test does not redirect is piped.
+    command.output().unwrap().into()
 }
 
 #[test]
