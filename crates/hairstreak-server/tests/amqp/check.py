@@ -93,7 +93,7 @@ class Broker:
         return self.tcp().login(**login).open()
 
     def parameters(self, **options):
-        options = {"virtual_host": VIRTUAL_HOST, "heartbeat": 0, "socket_timeout": 10, **options}
+        options = {"virtual_host": VIRTUAL_HOST, "heartbeat": 0, "socket_timeout": 60, "stack_timeout": 60, **options}
         return pika.ConnectionParameters(*self.address, **options)
 
     def connect(self, **options):

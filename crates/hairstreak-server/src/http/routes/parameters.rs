@@ -71,8 +71,6 @@ pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
     match component {
         ParameterDefinition::POLICY => return Err(ApiError::bad_request(NOT_THIS_WAY)),
         ParameterDefinition::OPERATOR_POLICY => return set_operator_policy(call, &value(&body)).await,
-        // As at their own path. RabbitMQ lets policymakers do so here.
-        ParameterDefinition::VHOST_LIMITS => check_administrator(call)?,
         _ => {}
     }
     if !COMPONENTS.contains(&component) {
@@ -136,8 +134,6 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
             check_administrator(call)?;
             return clear_policy(call, Scope::Operator).await;
         }
-        // As at their own path. RabbitMQ lets policymakers do so here.
-        ParameterDefinition::VHOST_LIMITS => check_administrator(call)?,
         _ => {}
     }
     deleted(parameters::delete(call.node(), &vhost, &component, &name)?).await
@@ -156,18 +152,11 @@ pub(crate) fn show_global(call: &Call<'_>) -> Answer {
 
 pub(crate) async fn set_global(call: &mut Call<'_>) -> Answer {
     let body = call.body_with(&["value"]).await?;
-    check_global(call)?;
     let parameter = GlobalParameterDefinition { name: call.text("name")?.into(), value: value(&body) };
     put(parameters::put_global(call.node(), parameter)?).await
 }
 
-/// The name of the cluster is for administrators, as at its own path.
-fn check_global(call: &Call<'_>) -> Result<(), ApiError> {
-    if call.text("name")? == CLUSTER_NAME { check_administrator(call) } else { Ok(()) }
-}
-
 pub(crate) async fn clear_global(call: &Call<'_>) -> Answer {
-    check_global(call)?;
     deleted(parameters::delete_global(call.node(), call.text("name")?)?).await
 }
 
