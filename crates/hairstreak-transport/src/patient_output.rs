@@ -4,51 +4,66 @@
 //! with EAGAIN while the reader is slow. The writer then waits until there is room, as it would without the flag.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, fcntl_getfd, write};
+use rustix::stdio::{stderr, stdout};
 
 /// A file for writing. A write waits for room, whoever has set `O_NONBLOCK`.
 #[derive(Debug)]
-pub struct PatientOutput(File);
+pub struct PatientOutput(Target);
+
+#[derive(Debug)]
+enum Target {
+    File(File),
+    /// The standard output or the standard error. No descriptor is opened, so that a process at its limit can still write.
+    Standard(BorrowedFd<'static>),
+}
 
 impl PatientOutput {
     /// The file, of which [`PatientOutput`] does not hide that it is closed.
     pub fn new(file: File) -> PatientOutput {
-        PatientOutput(file)
+        PatientOutput(Target::File(file))
     }
 
     /// The standard output. An error: it is closed.
     pub fn standard_output() -> io::Result<PatientOutput> {
-        io::stdout().as_fd().try_clone_to_owned().map(|fd| PatientOutput(fd.into()))
+        PatientOutput::standard(stdout())
     }
 
     /// The standard error. An error: it is closed.
     pub fn standard_error() -> io::Result<PatientOutput> {
-        io::stderr().as_fd().try_clone_to_owned().map(|fd| PatientOutput(fd.into()))
+        PatientOutput::standard(stderr())
     }
 
-    /// The file itself.
-    pub fn file(&self) -> &File {
-        &self.0
+    fn standard(fd: BorrowedFd<'static>) -> io::Result<PatientOutput> {
+        fcntl_getfd(fd)?;
+        Ok(PatientOutput(Target::Standard(fd)))
+    }
+
+    fn fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Target::File(file) => file.as_fd(),
+            Target::Standard(fd) => *fd,
+        }
     }
 }
 
 impl Write for PatientOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         loop {
-            match self.0.write(bytes) {
-                Err(error) if error.kind() == ErrorKind::WouldBlock => wait_for_room(self.0.as_fd())?,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                written => return written,
+            match write(self.fd(), bytes) {
+                Err(Errno::AGAIN) => wait_for_room(self.fd())?,
+                Err(Errno::INTR) => {}
+                written => return Ok(written?),
             }
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+        Ok(())
     }
 }
 
@@ -62,7 +77,7 @@ fn wait_for_room(file: BorrowedFd<'_>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
+    use std::io::{ErrorKind, Read};
     use std::os::fd::OwnedFd;
 
     use rustix::fs::{OFlags, fcntl_setfl};

@@ -38,8 +38,8 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Descriptors of a command: both ends of its standard input, its standard output, and the one that tells its end.
 const DESCRIPTORS_EACH: usize = 4;
-/// Descriptors for everything else that a map opens later, and for a start.
-const OTHER_DESCRIPTORS: usize = 24;
+/// Descriptors for everything else that a map opens later, about 26, for a start, which needs 6 for a moment, and for a stop.
+const OTHER_DESCRIPTORS: usize = 40;
 
 /// What a crew does.
 #[derive(Clone, Debug)]

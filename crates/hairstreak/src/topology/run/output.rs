@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -51,10 +52,10 @@ impl Writer {
         };
         let failed = |source| RunError::Output { path: path.clone(), source };
         let file = match stream {
-            Stream::Standard => PatientOutput::standard_output(),
+            Stream::Standard => io::stdout().as_fd().try_clone_to_owned().map(File::from),
             Stream::File(path) => loop {
                 if let Some(file) = open_if_read(path).transpose() {
-                    break file.map(PatientOutput::new);
+                    break file;
                 }
                 if let Some(error) = stopped() {
                     return Err(error);
@@ -63,14 +64,19 @@ impl Writer {
             },
         };
         let file = file.map_err(failed)?;
-        let identity = Identity::of(&file.file().metadata().map_err(failed)?);
+        let identity = Identity::of(&file.metadata().map_err(failed)?);
         if let Some(input) = identity.and_then(|identity| input.file(identity)) {
             return Err(RunError::OutputIsInput { path, input });
         }
         if !live && identity.is_some() {
-            file.file().set_len(0).map_err(failed)?;
+            file.set_len(0).map_err(failed)?;
         }
-        Ok(Writer { to: Some(BufWriter::with_capacity(1 << 16, file)), framing, path, live })
+        Ok(Writer {
+            to: Some(BufWriter::with_capacity(1 << 16, PatientOutput::new(file))),
+            framing,
+            path,
+            live,
+        })
     }
 
     /// Writes a batch of results, the first of them number `number`.
