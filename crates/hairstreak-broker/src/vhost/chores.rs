@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use super::outbox::{ChannelId, ConnectionId};
 use super::publishing::Publishing;
 use super::settlement::Settlement;
-use crate::queue::QueueId;
+use crate::queue::{QueueId, Ready};
 
 /// An operation, and how far it is. What is not here is in the tables of the host.
 #[derive(Debug)]
@@ -34,6 +34,8 @@ pub(super) enum Chore {
     CloseChannel(ChannelId),
     CloseConnection(ConnectionId),
     DeleteQueue(QueueId),
+    /// Messages that were purged, or whose queue is deleted, are dropped.
+    Drop(Ready),
     /// Exchanges that are being deleted go.
     DeleteExchanges,
     Publish(Box<Publishing>),

@@ -2,13 +2,14 @@
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
+use super::chores::Chore;
 use super::outbox::ConnectionId;
 use super::parts::Parts;
 use super::replies::{REPLY_TO, is_address};
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence, check_queue_arguments,
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, Ready, check_equivalence, check_queue_arguments,
 };
 use crate::refusal::Refusal;
 
@@ -161,20 +162,19 @@ impl Parts {
     pub(super) fn purge_queue(&mut self, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
         let id = self.find_queue(user, name)?;
         let message_count = self.queues.get(id).message_count();
-        self.drop_ready(id);
+        let mut ready = self.take_ready(id);
+        if !drop_messages(self, &mut ready) {
+            self.put_off(Some(user), Chore::Drop(ready));
+        }
         Ok(message_count)
     }
 
-    /// Drops the messages that wait in a queue. They are out of the queue at once. Very many go in later calls.
-    pub(super) fn drop_ready(&mut self, id: QueueId) {
+    /// Takes the messages that wait out of a queue.
+    pub(super) fn take_ready(&mut self, id: QueueId) -> Ready {
         let queue = self.queues.get_mut(id);
-        if queue.ready.is_empty() {
-            return;
-        }
         let ready = queue.ready.take_all();
         queue.counts.gone += ready.count() as u64;
-        self.trash.push(ready);
-        empty_trash(self);
+        ready
     }
 
     pub(super) fn bind_queue(
@@ -231,21 +231,18 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// Drops messages that no queue has any more. Returns whether none is left.
-pub(super) fn empty_trash(parts: &mut Parts) -> bool {
-    while let Some(ready) = parts.trash.last_mut() {
-        let before = ready.memory_bytes();
-        while let Some(front) = ready.front().copied() {
-            if parts.steps.are_spent() {
-                parts.queues.note_memory(before, ready.memory_bytes());
-                return false;
-            }
-            parts.steps.charge(1);
-            ready.remove_front(front.priority, 0);
-            parts.store.release(front.message);
+/// Drops messages that no queue has any more, as far as there are steps. Returns whether none is left.
+pub(super) fn drop_messages(parts: &mut Parts, ready: &mut Ready) -> bool {
+    let before = ready.memory_bytes();
+    while let Some(front) = ready.front().copied() {
+        if parts.steps.are_spent() {
+            parts.queues.note_memory(before, ready.memory_bytes());
+            return false;
         }
-        parts.queues.note_memory(before, 0);
-        parts.trash.pop();
+        parts.steps.charge(1);
+        ready.remove_front(front.priority, 0);
+        parts.store.release(front.message);
     }
+    parts.queues.note_memory(before, 0);
     true
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::Channels;
-use super::chores::Chores;
+use super::chores::{Chore, Chores};
 use super::letters::{Letter, Letters};
 use super::names::{NameSource, QueueName};
 use super::options::{HostSettings, Limits};
@@ -14,7 +14,7 @@ use super::replies::Replies;
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Ready, Reason};
+use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Reason};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::steps::Steps;
@@ -31,8 +31,6 @@ pub(super) struct Parts {
     pub(super) replies: Replies,
     /// Queues whose consumers or messages changed in this turn.
     pub(super) touched: Vec<QueueId>,
-    /// Messages that were purged, or whose queues are deleted, and that are not dropped.
-    pub(super) trash: Vec<Ready>,
     pub(super) chores: Chores,
     /// Chores have the next call of `handle_timeout` first.
     pub(super) are_chores_first: bool,
@@ -57,7 +55,6 @@ impl Parts {
             letters: Letters::default(),
             replies: Replies::default(),
             touched: Vec::new(),
-            trash: Vec::new(),
             chores: Chores::default(),
             are_chores_first: false,
             steps: Steps::default(),
@@ -67,6 +64,14 @@ impl Parts {
             names: NameSource::default(),
             virtual_host: virtual_host.into(),
         }
+    }
+
+    /// Goes on with an operation in later calls. `owner` has to wait.
+    pub(super) fn put_off(&mut self, owner: Option<ConnectionId>, chore: Chore) {
+        if let Some(owner) = owner {
+            self.channels.connection_mut(owner).chore_count += 1;
+        }
+        self.chores.push(owner, chore);
     }
 
     /// How texts show a queue.

@@ -448,12 +448,9 @@ impl VirtualHost {
 
     /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
     pub fn next_timeout(&self) -> Option<u64> {
-        let Parts { letters, touched, chores, trash, exchanges, timers, .. } = &self.parts;
-        let is_at_rest = letters.is_empty()
-            && touched.is_empty()
-            && chores.is_empty()
-            && trash.is_empty()
-            && exchanges.going.is_empty();
+        let Parts { letters, touched, chores, exchanges, timers, .. } = &self.parts;
+        let is_at_rest =
+            letters.is_empty() && touched.is_empty() && chores.is_empty() && exchanges.going.is_empty();
         if is_at_rest { timers.next() } else { Some(0) }
     }
 

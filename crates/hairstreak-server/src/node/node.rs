@@ -245,6 +245,7 @@ impl Node {
                 next = Some(next.map_or(soon, |next| next.min(soon)));
                 continue;
             };
+            host.take_is_wanted();
             let now = self.clock.millis(time());
             for connection in host.take_leaving() {
                 state.leave(connection, now);
@@ -260,7 +261,14 @@ impl Node {
             if !state.host.changes_mut().is_empty() {
                 self.keep(&host, &mut state, |_| {});
             }
-            next = [next, state.host.next_timeout()].into_iter().flatten().min();
+            // A slice takes about a millisecond. Connections that wait for the lock have the host for as long before the next slice.
+            let due = state.host.next_timeout();
+            let due = if host.take_is_wanted() {
+                due.map(|due| due.max(self.clock.millis(time()) + 1))
+            } else {
+                due
+            };
+            next = [next, due].into_iter().flatten().min();
             host.note_memory(&state);
             // A connection that waits for the lock has it next.
             MutexGuard::unlock_fair(state);

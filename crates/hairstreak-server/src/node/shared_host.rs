@@ -29,6 +29,8 @@ pub(crate) struct SharedHost {
     deleted: OnceLock<Deleted>,
     /// Connections that are over and found the lock taken. The timekeeper lets them leave.
     leaving: Mutex<Vec<ConnectionId>>,
+    /// A connection has waited for the lock. The timekeeper leaves the host to others for a while then.
+    is_wanted: AtomicBool,
     /// All connections are to look at the alarm. The timekeeper wakes them as soon as it has the lock.
     wakes_all: AtomicBool,
 }
@@ -57,6 +59,7 @@ impl SharedHost {
             memory_bytes: AtomicUsize::new(0),
             deleted: OnceLock::new(),
             leaving: Mutex::default(),
+            is_wanted: AtomicBool::new(false),
             wakes_all: AtomicBool::new(false),
         }
     }
@@ -79,10 +82,16 @@ impl SharedHost {
         if patience.is_zero() {
             return None;
         }
+        self.is_wanted.store(true, Relaxed);
         let start = Instant::now();
         let state = self.state.try_lock_for(*patience);
         *patience = patience.saturating_sub(start.elapsed());
         state
+    }
+
+    /// Whether a connection has waited for the lock since the last call.
+    pub fn take_is_wanted(&self) -> bool {
+        self.is_wanted.swap(false, Relaxed)
     }
 
     /// A connection is over. The timekeeper lets it leave.

@@ -240,13 +240,19 @@ fn purging_and_deleting_drop_many_messages_in_slices_and_count_them_exactly() {
     let purged = bench.divided("purge", |bench| {
         let purged = bench.host.purge_queue(ALICE, b"q");
         assert_eq!(bench.count("q"), 0);
+        assert!(bench.host.views().has_to_wait(ALICE));
         bench.publish_all("q", &["new"]);
         purged
     });
     assert_eq!(purged, Ok(COUNT as u32));
     assert_eq!(bench.drain("q"), ["new"]);
     bench.publish_many("q", COUNT);
-    assert_eq!(bench.divided("delete", |bench| bench.delete("q")), COUNT as u32);
+    let deleted = bench.divided("delete", |bench| {
+        let deleted = bench.delete("q");
+        assert!(bench.host.views().has_to_wait(ALICE));
+        deleted
+    });
+    assert_eq!(deleted, COUNT as u32);
     assert_eq!(bench.host.parts.store.count(), 0);
 }
 

@@ -5,7 +5,7 @@ use hairstreak_wire::amqp::ReplyCode;
 use super::context::Turn;
 use super::settle::{settle_some_held, settle_through};
 use crate::exchange::Destination;
-use crate::queue::{QueueId, Rotation};
+use crate::queue::{QueueId, Ready, Rotation};
 use crate::refusal::Refusal;
 use crate::vhost::chores::Chore;
 use crate::vhost::parts::Parts;
@@ -188,27 +188,27 @@ fn begin_deletion<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> bool {
     !std::mem::replace(&mut queue.is_going, true)
 }
 
-/// Goes on with deleting a queue, which keeps its name until its bindings are gone. Returns whether the queue is gone.
-pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> bool {
+/// Goes on with deleting a queue, which keeps its name until its bindings are gone. Returns the messages that waited if the queue is gone.
+pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> Option<Ready> {
     while turn.parts.queues.get(id).counts.unwritten_letters > 0 {
         if turn.parts.steps.are_spent() || !turn.write_next_letter() {
-            return false;
+            return None;
         }
     }
     while !turn.parts.queues.get(id).consumers.is_empty() {
         if turn.parts.steps.are_spent() {
-            return false;
+            return None;
         }
         cancel_some(turn, id);
     }
-    turn.parts.drop_ready(id);
     let Parts { exchanges, steps, .. } = &mut *turn.parts;
     if !exchanges.unbind_all_to(Destination::Queue(id), steps) || !exchanges.remove_going(steps) {
-        return false;
+        return None;
     }
     turn.parts.steps.charge(QUEUE_STEPS);
+    let ready = turn.parts.take_ready(id);
     forget_queue(turn.parts, id);
-    true
+    Some(ready)
 }
 
 /// Cancels some consumers of a queue, in the order in which they came.
