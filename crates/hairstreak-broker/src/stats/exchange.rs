@@ -5,6 +5,6 @@
 pub struct ExchangeStats {
     /// Messages that clients published to the exchange.
     pub publish_in: u64,
-    /// The same messages, counted once for each queue that they were routed to.
+    /// The same messages, counted once for each queue that they were routed to. A message that names one queue counts even if the queue is not there.
     pub publish_out: u64,
 }

@@ -32,14 +32,15 @@ impl ChannelsMut<'_> {
     /// Counts messages that a channel has just published along a route. Messages of one route and in a row may be counted
     /// together.
     pub fn note_published(&mut self, channel: ChannelId, route: &Route, run: PublishRun) {
-        self.note(channel, (route.exchange, route.queue_count()), run);
+        self.note(channel, (route.exchange, route.counted_queue_count()), route.queue_count(), run);
     }
 
-    /// The same, by the exchange and the number of queues.
+    /// The same, by the exchange with the queues that it has led to, and by the number of queues that are there.
     pub(super) fn note(
         &mut self,
         channel: ChannelId,
-        (exchange, queue_count): (ExchangeId, usize),
+        (exchange, counted_queue_count): (ExchangeId, usize),
+        queue_count: usize,
         run: PublishRun,
     ) {
         let PublishRun { message_count, refused_count, is_mandatory } = run;
@@ -52,7 +53,6 @@ impl ChannelsMut<'_> {
             host.confirm += confirmed_count;
             host.publish_confirm += message_count;
         }
-        let queue_count = queue_count as u64;
         match queue_count {
             0 if is_mandatory => {
                 channel.counted.return_unroutable += message_count;
@@ -64,7 +64,7 @@ impl ChannelsMut<'_> {
             }
             _ => {}
         }
-        self.parts.exchanges.note_published(exchange, message_count, queue_count);
+        self.parts.exchanges.note_published(exchange, message_count, counted_queue_count as u64);
     }
 }
 

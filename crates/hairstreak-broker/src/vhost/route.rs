@@ -14,6 +14,8 @@ pub struct Route {
     pub(super) targets: Vec<QueueId>,
     /// The keys that are addresses of reply consumers.
     pub(super) replies: Vec<Box<[u8]>>,
+    /// The way names one queue. The queue may not be there.
+    pub(super) names_one: bool,
     /// The generation of the topology that the route holds for.
     pub(super) generation: u64,
     /// Whether further messages may take the route.
@@ -40,6 +42,11 @@ impl Route {
         self.targets.len()
     }
 
+    /// How many queues count as those that the exchange has led to. As in RabbitMQ one queue counts by its name, and several count if they are there.
+    pub(super) fn counted_queue_count(&self) -> usize {
+        if self.names_one { 1 } else { self.targets.len() }
+    }
+
     /// Whether messages take more than one call: they are to be published by `VirtualHost::publish_slowly`.
     #[inline]
     pub fn is_long(&self) -> bool {
@@ -54,6 +61,7 @@ impl Route {
 pub struct NamedRoute {
     pub(super) exchange: ExchangeId,
     pub(super) queues: Vec<Box<[u8]>>,
+    pub(super) names_one: bool,
     pub(super) replies: Vec<Box<[u8]>>,
     pub(super) unrouted: Option<Box<Unrouted>>,
 }

@@ -233,6 +233,7 @@ impl VirtualHost {
             let keys = std::iter::once(&routing.key).chain(routing.extra_keys);
             route.replies.extend(keys.filter(|key| is_address(key)).map(|key| Box::from(*key)));
         }
+        route.names_one = routing.exchange.is_empty() && routing.extra_keys.len() == route.replies.len();
         route.may_be_kept = cacheable == Some(Cacheable::Yes);
         route.generation = exchanges.generation();
         if cacheable.is_none() {
@@ -248,6 +249,7 @@ impl VirtualHost {
         NamedRoute {
             exchange: route.exchange,
             queues: route.targets.iter().map(name).collect(),
+            names_one: route.names_one || route.unrouted.is_none() && route.targets.len() == 1,
             replies: route.replies.clone(),
             unrouted: route.unrouted.take(),
         }
@@ -259,7 +261,7 @@ impl VirtualHost {
         route.targets.clear();
         route.targets.extend(named.queues.iter().filter_map(|name| queues.find(name)));
         route.replies.clone_from(&named.replies);
-        route.exchange = named.exchange;
+        (route.exchange, route.names_one) = (named.exchange, named.names_one);
         (route.generation, route.may_be_kept) = (exchanges.generation(), false);
         route.unrouted = named.unrouted.take();
     }

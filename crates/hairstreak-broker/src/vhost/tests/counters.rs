@@ -65,7 +65,7 @@ fn each_way_of_a_message_has_a_counter() {
     );
     assert_eq!(messages.deliver_get(), 5);
     assert_eq!(bench.exchange_stats("amq.fanout"), ExchangeStats { publish_in: 5, publish_out: 10 });
-    assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 2 });
+    assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
     assert_eq!(bench.exchange_stats("amq.direct"), ExchangeStats::default());
 }
 
@@ -98,6 +98,41 @@ fn unroutable_messages_come_back_or_are_dropped_and_confirms_count_on_channels_w
     let stats = bench.host.views().stats();
     assert_eq!((stats.publish, stats.publish_confirm, stats.confirm), (5, 3, 2));
     assert_eq!((stats.return_unroutable, stats.drop_unroutable), (2, 1));
+}
+
+#[test]
+fn a_message_that_names_one_queue_goes_out_whether_or_not_the_queue_is_there() {
+    // The further keys, and the messages that count as gone out.
+    let rows: [(&str, &[&[u8]], u64); 6] = [
+        ("nowhere", &[], 1),
+        ("nowhere", &[b"nowhere"], 1),
+        ("nowhere", &[b"amq.rabbitmq.reply-to.x"], 1),
+        ("nowhere", &[b"elsewhere"], 0),
+        ("q", &[b"nowhere", b"elsewhere"], 1),
+        ("amq.rabbitmq.reply-to.x", &[], 0),
+    ];
+    for (key, extra_keys, expected) in rows {
+        let (mut bench, channel) = Bench::with_queue(arguments([]));
+        let routing = Routing { extra_keys, ..Routing::new(b"", key.as_bytes()) };
+        let mut route = Route::new();
+        bench.host.resolve(&routing, &mut route).unwrap();
+        let run = PublishRun { message_count: 1, refused_count: 0, is_mandatory: false };
+        bench.host.channels_mut().note_published(channel, &route, run);
+        let stats = ExchangeStats { publish_in: 1, publish_out: expected };
+        assert_eq!(bench.exchange_stats(""), stats, "{key} {extra_keys:?}");
+    }
+    // A transaction names its queue when it publishes, and the queue goes before the commit.
+    let (mut bench, channel) = Bench::with_queue(arguments([]));
+    bench.host.bind_queue(ALICE, b"q", b"amq.direct", b"k", &arguments([])).unwrap();
+    let mut route = Route::new();
+    bench.host.resolve(&Routing::new(b"amq.direct", b"k"), &mut route).unwrap();
+    let mut named = bench.host.name_route(&mut route);
+    bench.delete("q");
+    bench.host.resolve_names(&mut named, &mut route);
+    let run = PublishRun::one(Published::Unroutable, false);
+    bench.host.channels_mut().note_published(channel, &route, run);
+    assert_eq!(bench.exchange_stats("amq.direct"), ExchangeStats { publish_in: 1, publish_out: 1 });
+    assert_eq!(bench.channel_stats(channel).drop_unroutable, 1);
 }
 
 #[test]

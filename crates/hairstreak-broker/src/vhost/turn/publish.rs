@@ -142,7 +142,7 @@ fn end_publishing(parts: &mut Parts, by: PublishedBy, publishing: &mut Publishin
     if parts.channels.find(by.channel).is_none() {
         return;
     }
-    ChannelsMut { parts }.note(by.channel, (publishing.exchange, queue_count), run);
+    ChannelsMut { parts }.note(by.channel, (publishing.exchange, queue_count), queue_count, run);
     let nothing = Message { exchange: &[], routing_key: &[], ..publishing.message.message() };
     let nothing = OwnedMessage::of(&Message { properties: &[], body: BodyView::Copied(&[]), ..nothing });
     let message = std::mem::replace(&mut publishing.message, nothing);
