@@ -74,6 +74,11 @@ impl Protocol for AmqpConnection {
         }
     }
 
+    fn handle_released(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
+        // A client that reads nothing causes no further call.
+        self.end_if_over(context)
+    }
+
     fn handle_written(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let unwritten = context.connection.output.queued_bytes();
         let Some(member) = &mut self.member else { return self.end_if_over(context) };

@@ -214,8 +214,11 @@ impl<P: Protocol> Harness<P> {
                     }
                 }
                 Some(Letter::Release { to, ticket }) => {
-                    if let Some(entry) = self.find(to).and_then(|index| self.table.get_mut(index)) {
+                    if let Some(index) = self.find(to)
+                        && let Some(entry) = self.table.get_mut(index)
+                    {
                         entry.connection.output.release(ticket);
+                        self.call(index, |protocol, context| protocol.handle_released(context));
                     }
                 }
                 _ => {}

@@ -1,7 +1,7 @@
 //! `Protocol`: what is spoken on one connection.
 //!
 //! ```text
-//!   handle_start --> handle_bytes, handle_mail, handle_written, handle_timeout, handle_deferred --> handle_end
+//!   handle_start --> handle_bytes, handle_mail, handle_released, handle_written, handle_timeout, handle_deferred --> handle_end
 //! ```
 
 use std::error::Error;
@@ -62,6 +62,11 @@ pub trait Protocol: Sized + Send + 'static {
         mail: Self::Mail,
         context: &mut Context<'_, Self, Self::Mail>,
     ) -> Result<(), Self::Error>;
+
+    /// Held output may leave. None of it has left yet, and none leaves while the peer reads nothing.
+    fn handle_released(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Bytes left `context.connection.output` since the last call. Held bytes have not left.
     fn handle_written(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {

@@ -168,6 +168,7 @@ impl<P: Protocol> Loop<P> {
         {
             entry.connection.output.release(ticket);
             self.table.list_touched(index);
+            self.call(index, |protocol, context| protocol.handle_released(context));
         }
     }
 

@@ -187,6 +187,23 @@ fn a_client_that_does_not_answer_the_end_is_gone_after_ten_seconds_whoever_held_
 }
 
 #[test]
+fn a_client_that_reads_nothing_is_gone_when_its_time_is_over_whatever_held_up_its_end() {
+    for (method, time) in [(close(), 30), (Method::TxSelectOk(tx::SelectOk {}), 10)] {
+        let mut stalled = Stalled::new(&format!("deaf-{time}"), 0);
+        stalled.declare_and(&method);
+        stalled.world.node.pass(Duration::from_secs(60));
+        // The answers may leave, and none does.
+        stalled.world.node.end_commit(None);
+        stalled.world.node.pass(Duration::from_secs(time - 1));
+        assert!(stalled.is_connected());
+        stalled.world.node.pass(Duration::from_secs(2));
+        // What the client might still read.
+        stalled.written();
+        assert!(!stalled.is_connected());
+    }
+}
+
+#[test]
 fn a_client_that_sends_nothing_more_and_a_node_that_stops_wait_for_the_disk_for_five_seconds() {
     let ends: [fn(&mut World); 2] = [|world| world.node.end_input(world.client), |world| world.node.stop()];
     for (number, end) in ends.into_iter().enumerate() {
