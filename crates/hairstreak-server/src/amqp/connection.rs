@@ -79,6 +79,7 @@ pub(super) struct Client {
     pub info: ClientInfo,
     /// The user, once it has logged in.
     pub identity: Option<Arc<Identity>>,
+    pub has_logged_in: bool,
     pub capabilities: Capabilities,
 }
 

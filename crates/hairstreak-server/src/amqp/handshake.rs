@@ -168,6 +168,7 @@ impl AmqpConnection {
             Ok(identity) => {
                 self.client.info.user = (**identity.user()).into();
                 self.client.identity = Some(identity);
+                self.client.has_logged_in = true;
                 push_method(
                     &mut context.connection.output,
                     0,

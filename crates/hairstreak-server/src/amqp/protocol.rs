@@ -242,7 +242,8 @@ impl AmqpConnection {
         if self.lingers.is_some() {
             return;
         }
-        self.lingers = self.node.lingering.take();
+        // A stranger has no place: the places are for clients that have logged in.
+        self.lingers = if self.client.has_logged_in { self.node.lingering.take() } else { None };
         if self.lingers.is_none() {
             self.phase = Phase::Over;
             return context.close();

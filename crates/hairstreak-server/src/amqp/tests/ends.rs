@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use hairstreak_wire::amqp::{Method, channel, connection, decode_frame};
+use hairstreak_wire::amqp::{FieldTable, Method, PROTOCOL_HEADER, channel, connection, decode_frame};
 
 use super::{FRAME_SIZE, World, login_with, method_names};
 use crate::node::Lingering;
@@ -68,6 +68,32 @@ fn a_client_without_a_place_to_wait_is_gone_at_once() {
     assert_eq!(places(world.node.lingering()), all - 1);
     world.node.break_off(world.client);
     assert_eq!(places(world.node.lingering()), all);
+}
+
+/// A client that has logged in may wait: it has a user, whose connections have a limit.
+#[test]
+fn a_stranger_that_closes_takes_no_place() {
+    let wrong = {
+        let mut client_properties = FieldTable::new();
+        let mut capabilities = FieldTable::new();
+        capabilities.insert("authentication_failure_close", true);
+        client_properties.insert("capabilities", capabilities);
+        let (mechanism, response) = (b"PLAIN", b"\0guest\0wrong");
+        let start_ok = connection::StartOk { mechanism, response, client_properties, ..Default::default() };
+        let mut bytes = PROTOCOL_HEADER.to_vec();
+        Method::ConnectionStartOk(start_ok).encode(0, &mut bytes);
+        bytes
+    };
+    let places =
+        |world: &World| std::iter::from_fn(|| world.node.lingering().take()).collect::<Vec<_>>().len();
+    for (bytes, answer) in [(PROTOCOL_HEADER.to_vec(), "connection.start"), (wrong, "connection.close")] {
+        let mut world = World::new();
+        let all = places(&world);
+        assert_eq!(method_names(&world.feed(&bytes, usize::MAX)).last(), Some(&answer));
+        assert_eq!(method_names(&world.feed(&close(), usize::MAX)), ["connection.close-ok"]);
+        assert_eq!(places(&world), all);
+        assert!(!world.node.is_connected(world.client));
+    }
 }
 
 #[test]
