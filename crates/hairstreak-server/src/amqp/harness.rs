@@ -130,6 +130,13 @@ impl AmqpHarness {
         self.connections.break_off(client);
     }
 
+    /// An operator closes the connection.
+    #[cfg(test)]
+    pub(super) fn close(&mut self, client: Address, reason: &str) {
+        self.connections.send(client, Mail::Close(reason.into()));
+        self.settle();
+    }
+
     /// The node is to stop.
     pub fn stop(&mut self) {
         self.connections.stop();

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::reading::Reading;
 use crate::node::Account;
 
 /// The parked frames of a connection.
@@ -11,14 +12,23 @@ pub(super) struct Parked {
     /// The bytes of the frames, those to come included.
     size: usize,
     /// The channels that have frames here.
-    channels: Vec<u16>,
+    channels: Vec<ParkedChannel>,
     /// An acknowledgement has gone ahead.
     pub is_overtaken: bool,
     /// The frames are being handled: what is to be parked stays where it is.
     pub is_handled: bool,
     /// The connection ends: its frames are handled whatever the alarm.
     pub is_ending: bool,
+    /// Bytes to come of the frame that the end of the connection has cut off.
+    cut_bytes: usize,
     account: Arc<Account>,
+}
+
+/// A channel that has parked frames.
+struct ParkedChannel {
+    number: u16,
+    /// Acknowledgements do not go ahead.
+    is_barred: bool,
 }
 
 impl Parked {
@@ -30,6 +40,7 @@ impl Parked {
             is_overtaken: false,
             is_handled: false,
             is_ending: false,
+            cut_bytes: 0,
             account,
         }
     }
@@ -41,7 +52,20 @@ impl Parked {
 
     /// Whether a channel has frames here.
     pub fn has_channel(&self, channel: u16) -> bool {
-        self.channels.contains(&channel)
+        self.channels.iter().any(|parked| parked.number == channel)
+    }
+
+    /// Whether acknowledgements of a channel go ahead of its frames here.
+    pub fn lets_overtake(&self, channel: u16) -> bool {
+        !self.channels.iter().any(|parked| parked.number == channel && parked.is_barred)
+    }
+
+    /// A frame of a channel is parked that changes the meaning of acknowledgements behind it.
+    pub fn bar(&mut self, channel: u16) {
+        self.channels
+            .iter_mut()
+            .filter(|parked| parked.number == channel)
+            .for_each(|parked| parked.is_barred = true);
     }
 
     /// Takes what is here of a frame of which `missing` bytes are to come. Returns how many bytes that is.
@@ -50,6 +74,17 @@ impl Parked {
         *missing -= count;
         self.frames.extend_from_slice(&bytes[..count]);
         count
+    }
+
+    /// The connection ends: its frames are handled whatever the alarm. The rest of the frame that it reads is passed over.
+    pub fn begin_end(&mut self, reading: &mut Reading) {
+        self.cut_bytes = reading.missing_bytes();
+        (*reading, self.is_ending) = (Reading::Start, true);
+    }
+
+    /// Returns the number of bytes that are to come of the frame that the connection reads.
+    pub fn missing_bytes(&self, reading: &Reading) -> usize {
+        if self.is_ending { self.cut_bytes } else { reading.missing_bytes() }
     }
 
     /// Whether the connection may end with these frames handled. Else they are dropped.
@@ -77,8 +112,8 @@ impl Parked {
             return false;
         }
         self.size += size;
-        if !self.channels.contains(&channel) {
-            self.channels.push(channel);
+        if !self.has_channel(channel) {
+            self.channels.push(ParkedChannel { number: channel, is_barred: false });
         }
         true
     }

@@ -6,7 +6,7 @@
 //!
 //! | frame | while frames of its channel are parked |
 //! |---|---|
-//! | basic.ack, basic.nack, basic.reject | handled; parked if it would fail, or if the channel has a transaction |
+//! | basic.ack, basic.nack, basic.reject | handled; parked if it would fail, if the channel has a transaction, or behind a method that changes its meaning |
 //! | everything else of the channel | parked |
 //! | connection.close | parked behind the frames of all channels |
 //! | frames of other channels | handled |
@@ -16,8 +16,8 @@
 //! with its result. Such frames are handled as far as the grace of the node goes.
 
 use hairstreak_wire::amqp::{
-    FRAME_HEADER_SIZE, FRAME_OVERHEAD, FrameKind, Method, basic, check_frame_size, connection, decode_frame,
-    method_id,
+    FRAME_HEADER_SIZE, FRAME_OVERHEAD, FrameKind, Method, basic, channel, check_frame_size, connection,
+    decode_frame, method_id, tx,
 };
 
 use super::reading::{Reading, Step};
@@ -28,6 +28,9 @@ use super::turn::Turn;
 const METHOD_ID_SIZE: usize = 4;
 /// The bytes of a frame that settles deliveries, and some more: a tag and its flags.
 const SETTLEMENT_SIZE: usize = 32;
+/// The methods that change the meaning of an acknowledgement behind them: it is part of a transaction, or settles other deliveries.
+const BARRIERS: [(u16, u16); 5] =
+    [tx::Select::ID, basic::Get::ID, basic::Recover::ID, basic::RecoverAsync::ID, channel::Close::ID];
 
 impl Session {
     /// Parks a basic.publish that comes while the alarm is raised, or has the connection wait. `frame`: its bytes. `None`: the frame is none, or need not wait. A
@@ -93,8 +96,11 @@ impl Session {
         let settles = [basic::Ack::ID, basic::Nack::ID, basic::Reject::ID].contains(&id);
         let is_transactional =
             self.channels.get(&number).is_some_and(|channel| channel.transaction.is_some());
-        if settles && size <= SETTLEMENT_SIZE && !is_transactional {
+        if settles && size <= SETTLEMENT_SIZE && !is_transactional && self.parked.lets_overtake(number) {
             return Some(self.settle_ahead(number, bytes, turn));
+        }
+        if BARRIERS.contains(&id) {
+            self.parked.bar(number);
         }
         Some(self.park(number, size, bytes))
     }
@@ -143,8 +149,7 @@ impl Session {
             log::warn!("low on memory: messages of a connection that ends are dropped");
             return false;
         }
-        // The rest of a frame that has begun never comes.
-        (self.reading, self.parked.is_ending) = (Reading::Start, true);
+        self.parked.begin_end(&mut self.reading);
         true
     }
 }

@@ -208,11 +208,12 @@ impl AmqpConnection {
         }
     }
 
-    /// Follows the phase once the input is used, and again when output has left.
+    /// Follows the phase once the input is used, and again when held output may leave.
     fn end_if_over(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         if let Some(member) = &self.member {
-            self.passed_over = member.session.reading.missing_bytes();
-            self.phase = match member.session.outcome {
+            let session = &member.session;
+            self.passed_over = session.parked.missing_bytes(&session.reading);
+            self.phase = match session.outcome {
                 Outcome::Running => self.phase,
                 Outcome::Closed => Phase::Closing,
                 Outcome::Left => Phase::Left,

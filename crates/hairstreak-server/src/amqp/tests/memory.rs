@@ -168,6 +168,52 @@ fn an_acknowledgement_that_fails_fails_in_its_turn() {
 }
 
 #[test]
+fn an_acknowledgement_does_not_go_ahead_of_a_method_that_changes_its_meaning() {
+    let barriers = [
+        Method::TxSelect(tx::Select {}),
+        Method::BasicGet(basic::Get { queue: b"out", no_ack: false }),
+        Method::BasicRecover(basic::Recover { requeue: true }),
+        Method::BasicRecoverAsync(basic::RecoverAsync { requeue: true }),
+        Method::ChannelClose(channel::Close::default()),
+    ];
+    for barrier in barriers {
+        let mut world = world();
+        world.raise();
+        let mut bytes = Vec::new();
+        publish(1, b"out", 10, &mut bytes);
+        barrier.encode(1, &mut bytes);
+        ack(3).encode(1, &mut bytes);
+        assert_eq!(world.say(&bytes), [""; 0]);
+        assert_eq!(world.unacknowledged(), 3, "{}", barrier.name());
+        world.clear();
+        world.hear();
+        if let Method::TxSelect(_) = barrier {
+            assert_eq!(world.unacknowledged(), 3, "the acknowledgement is part of the transaction");
+            assert_eq!(world.say_methods(1, &[Method::TxCommit(tx::Commit {})]), ["tx.commit-ok"]);
+            assert_eq!(world.unacknowledged(), 0);
+        }
+    }
+}
+
+#[test]
+fn the_rest_of_a_parked_frame_is_passed_over_when_an_operator_closes_the_connection() {
+    let mut world = world();
+    world.raise();
+    let mut bytes = Vec::new();
+    publish(1, b"out", 10, &mut bytes);
+    ack(3).encode(1, &mut bytes);
+    publish(1, b"out", 3000, &mut bytes);
+    let (begin, end) = bytes.split_at(bytes.len() - 2000);
+    assert_eq!(world.say(begin), [""; 0]);
+    world.node.close(world.client, "an operator says so");
+    assert_eq!(world.hear(), ["connection.close"]);
+    assert_eq!(world.say(end), [""; 0]);
+    assert!(world.node.is_connected(world.client), "the rest of the frame is taken for other frames");
+    world.say_methods(0, &[Method::ConnectionCloseOk(connection::CloseOk {})]);
+    assert!(!world.node.is_connected(world.client));
+}
+
+#[test]
 fn a_client_that_connects_again_gains_nothing() {
     let mut world = world();
     world.raise();
