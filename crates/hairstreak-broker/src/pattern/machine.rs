@@ -1,7 +1,8 @@
 //! `Program::find`: matches a program with a name, and counts the steps.
 //!
-//! A step is one instruction. Each way that was left open and each value of a register that was overwritten is kept until the match
-//! returns there, so that memory, too, is bounded by steps.
+//! A step is one instruction. A program that looks around or refers back goes one way after the other. Each way that was left open and each
+//! value of a register that was overwritten is kept until the match returns there, so that memory, too, is bounded by steps. The program of a
+//! regular expression goes all ways at once, and comes to each instruction once for each byte of the name.
 
 use fancy_regex::Assertion;
 
@@ -9,6 +10,8 @@ use super::program::{Instruction, Place, Program};
 
 /// The value of a register that has none.
 const NONE: usize = usize::MAX;
+/// The bytes of repeated text, and the registers or marks that are prepared, for one step.
+const STEP_SIZE: usize = 16;
 
 /// The steps were not enough.
 #[derive(Debug, PartialEq, Eq)]
@@ -31,11 +34,23 @@ struct Machine<'a> {
     ways: Vec<Way>,
 }
 
+/// Takes steps from those that are left.
+fn take_steps(steps: &mut usize, count: usize) -> Result<(), OutOfSteps> {
+    let left = steps.checked_sub(count);
+    *steps = left.unwrap_or(0);
+    left.map(drop).ok_or(OutOfSteps)
+}
+
 impl Program {
     /// Whether the pattern is somewhere in `name`. Takes the steps from `steps`.
     ///
     /// Errors: the steps are not enough.
     pub(super) fn find(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+        if self.is_regular { self.find_at_once(name, steps) } else { self.find_in_turn(name, steps) }
+    }
+
+    fn find_in_turn(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+        take_steps(steps, self.register_count / STEP_SIZE)?;
         let mut machine = Machine {
             name,
             position: 0,
@@ -45,11 +60,54 @@ impl Program {
         };
         for start in 0..=name.len() {
             machine.position = start;
-            machine.registers.fill(NONE);
-            machine.overwritten.clear();
             if machine.run(&self.instructions, steps)? {
                 return Ok(true);
             }
+            machine.restore(0);
+        }
+        Ok(false)
+    }
+
+    /// As `find`, for a regular expression.
+    fn find_at_once(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+        take_steps(steps, self.instructions.len() / STEP_SIZE)?;
+        // The position behind the last one at which the match came to each instruction.
+        let mut marks = vec![0; self.instructions.len()];
+        let (mut places, mut next_places) = (Vec::new(), Vec::new());
+        for position in 0..=name.len() {
+            places.push(0);
+            while let Some(place) = places.pop() {
+                take_steps(steps, 1)?;
+                if std::mem::replace(&mut marks[place], position + 1) == position + 1 {
+                    continue;
+                }
+                let byte = name.get(position);
+                let is_next = match &self.instructions[place] {
+                    Instruction::Byte(meant) => byte == Some(meant),
+                    Instruction::Set(set) => byte.is_some_and(|byte| set[usize::from(*byte)]),
+                    Instruction::Assert(assertion) => {
+                        if holds(*assertion, name, position) {
+                            places.push(place + 1);
+                        }
+                        false
+                    }
+                    Instruction::Split { first, second } => {
+                        places.extend([*first, *second]);
+                        false
+                    }
+                    Instruction::Jump(target) => {
+                        places.push(*target);
+                        false
+                    }
+                    Instruction::Match => return Ok(true),
+                    // Programs of regular expressions have no others.
+                    _ => false,
+                };
+                if is_next {
+                    next_places.push(place + 1);
+                }
+            }
+            std::mem::swap(&mut places, &mut next_places);
         }
         Ok(false)
     }
@@ -59,11 +117,14 @@ impl Machine<'_> {
     fn run(&mut self, instructions: &[Instruction], steps: &mut usize) -> Result<bool, OutOfSteps> {
         let mut place = 0;
         loop {
-            let Some(left) = steps.checked_sub(1) else { return Err(OutOfSteps) };
-            *steps = left;
+            take_steps(steps, 1)?;
             let Some(instruction) = instructions.get(place) else { return Ok(false) };
             if matches!(instruction, Instruction::Match) {
                 return Ok(true);
+            }
+            if let Instruction::Repeat { group, .. } = instruction {
+                let size = self.registers[*group + 1].saturating_sub(self.registers[*group]);
+                take_steps(steps, size / STEP_SIZE)?;
             }
             match self.step(instruction, place) {
                 Some(next) => place = next,
@@ -81,7 +142,9 @@ impl Machine<'_> {
         match instruction {
             Instruction::Byte(byte) => self.take(|other| other == *byte)?,
             Instruction::Set(set) => self.take(|byte| set[usize::from(byte)])?,
-            Instruction::Assert(assertion) => return self.holds(*assertion).then_some(next),
+            Instruction::Assert(assertion) => {
+                return holds(*assertion, self.name, self.position).then_some(next);
+            }
             Instruction::Split { first, second } => {
                 self.open(*second);
                 return Some(*first);
@@ -150,24 +213,6 @@ impl Machine<'_> {
         is_same.then_some(())
     }
 
-    fn holds(&self, assertion: Assertion) -> bool {
-        let (before, rest) = self.name.split_at(self.position);
-        let is_word =
-            |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
-        let is_boundary = is_word(before.last()) != is_word(rest.first());
-        match assertion {
-            Assertion::StartText => before.is_empty(),
-            Assertion::EndText => rest.is_empty(),
-            Assertion::EndTextIgnoreTrailingNewlines { .. } => matches!(rest, [] | [b'\n']),
-            Assertion::StartLine { .. } => matches!(before, [] | [.., b'\n']),
-            Assertion::EndLine { .. } => matches!(rest, [] | [b'\n', ..]),
-            Assertion::WordBoundary => is_boundary,
-            Assertion::NotWordBoundary => !is_boundary,
-            // No pattern of PCRE has these.
-            _ => false,
-        }
-    }
-
     fn set(&mut self, register: usize, value: usize) {
         let before = std::mem::replace(&mut self.registers[register], value);
         self.overwritten.push((register, before));
@@ -181,10 +226,33 @@ impl Machine<'_> {
     /// Goes back to the way that was left open last.
     fn return_to_way(&mut self) -> Option<Place> {
         let way = self.ways.pop()?;
-        for (register, value) in self.overwritten.drain(way.overwritten_count..).rev() {
-            self.registers[register] = value;
-        }
+        self.restore(way.overwritten_count);
         self.position = way.position;
         Some(way.place)
+    }
+
+    /// Gives registers the values that were overwritten, but for the first so many.
+    fn restore(&mut self, count: usize) {
+        for (register, value) in self.overwritten.drain(count..).rev() {
+            self.registers[register] = value;
+        }
+    }
+}
+
+/// Whether an assertion holds at a position of a name.
+fn holds(assertion: Assertion, name: &[u8], position: usize) -> bool {
+    let (before, rest) = name.split_at(position);
+    let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let is_boundary = is_word(before.last()) != is_word(rest.first());
+    match assertion {
+        Assertion::StartText => before.is_empty(),
+        Assertion::EndText => rest.is_empty(),
+        Assertion::EndTextIgnoreTrailingNewlines { .. } => matches!(rest, [] | [b'\n']),
+        Assertion::StartLine { .. } => matches!(before, [] | [.., b'\n']),
+        Assertion::EndLine { .. } => matches!(rest, [] | [b'\n', ..]),
+        Assertion::WordBoundary => is_boundary,
+        Assertion::NotWordBoundary => !is_boundary,
+        // No pattern of PCRE has these.
+        _ => false,
     }
 }

@@ -1,8 +1,8 @@
 //! Patterns of names: regular expressions as RabbitMQ's users write them, which are PCRE's.
 //!
 //! Permissions, policies and the filters of lists all have them. `pcre` says what PCRE means in the syntax of fancy-regex,
-//! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names. An automaton of fancy-regex matches regular
-//! expressions. A `program` and its `machine`, which counts steps, match patterns that look around or refer back.
+//! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names. All other patterns are a `program`, which a
+//! `machine` runs and counts the steps of. fancy-regex checks patterns and matches none: its time has no bound that it tells.
 
 mod error;
 mod machine;

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use fancy_regex::{BytesMode, Error, Expr, Regex, RegexBuilder};
+use fancy_regex::{BytesMode, Error, Expr, RegexBuilder};
 
 use super::error::PatternError;
 use super::pcre;
@@ -19,10 +19,8 @@ const PATTERN_SIZE_MAX: usize = 16 * 1024;
 pub(crate) const STEPS_MAX: usize = 100_000;
 /// The flag of fancy-regex's parser for letters in either case.
 const CASELESS: u32 = 1;
-/// The most bytes of the automaton of a pattern that does not backtrack.
+/// The most bytes of the automaton by which fancy-regex checks a part of a pattern.
 const AUTOMATON_SIZE_MAX: usize = 1 << 20;
-/// The most bytes of what is remembered of the automaton's states.
-const STATES_SIZE_MAX: usize = 64 * 1024;
 
 /// The reason if the engine panics at a pattern.
 pub(super) const ENGINE_FAILED: &str = "the regular expression engine failed";
@@ -32,9 +30,6 @@ pub struct Pattern(pub(super) Kind);
 
 pub(super) enum Kind {
     Plain(PlainPattern),
-    /// An automaton matches the name, byte by byte.
-    Regex(Box<Regex>),
-    /// A pattern that looks around or refers back.
     Program(Box<Program>),
     /// The text is no regular expression: it matches nothing.
     Never,
@@ -78,9 +73,6 @@ impl Pattern {
     }
 
     /// As [`find`](Pattern::find), with the steps that are left for several matches. Takes those of this match from them.
-    ///
-    /// No pattern is known to make the engine panic here. Should one, this is `None`, too: patterns come from operators and names
-    /// from clients, and neither may stop the thread.
     pub fn find_within(&self, name: &[u8], steps: &mut usize) -> Option<bool> {
         if let Kind::Program(program) = &self.0 {
             return program.find(name, steps).ok();
@@ -92,7 +84,6 @@ impl Pattern {
         *steps = left;
         match &self.0 {
             Kind::Plain(plain) => Some(plain.matches(name)),
-            Kind::Regex(regex) => catch_unwind(AssertUnwindSafe(|| regex.is_match(name))).ok()?.ok(),
             Kind::Program(_) | Kind::Never => Some(false),
         }
     }
@@ -113,16 +104,13 @@ fn regex(text: &str, is_caseless: bool) -> Result<Pattern, PatternError> {
             .case_insensitive(is_caseless)
             .max_prog_size(PROGRAM_MAX)
             .delegate_size_limit(AUTOMATON_SIZE_MAX)
-            .delegate_dfa_size_limit(STATES_SIZE_MAX)
             .build()
-            .map(|regex| (regex, parse(&translated, is_caseless)))
+            .and_then(|_| Expr::parse_tree_with_flags(&translated, if is_caseless { CASELESS } else { 0 }))
+            .map(|tree| program::compile(&tree.expr))
     };
     match catch_unwind(AssertUnwindSafe(build)) {
-        Ok(Ok((regex, None))) => Ok(Pattern(Kind::Regex(Box::new(regex)))),
-        Ok(Ok((_, Some(program)))) => match program {
-            Ok(program) => Ok(Pattern(Kind::Program(Box::new(program)))),
-            Err(reason) => Err(wrong(reason.into(), 0)),
-        },
+        Ok(Ok(Ok(program))) => Ok(Pattern(Kind::Program(Box::new(program)))),
+        Ok(Ok(Err(reason))) => Err(wrong(reason.into(), 0)),
         Ok(Err(error)) => {
             let position =
                 if let Error::ParseError(position, _) = error { position.min(text.len()) } else { 0 };
@@ -132,18 +120,10 @@ fn regex(text: &str, is_caseless: bool) -> Result<Pattern, PatternError> {
     }
 }
 
-/// The program of a pattern that no automaton matches.
-fn parse(translated: &str, is_caseless: bool) -> Option<Result<Program, &'static str>> {
-    let flags = if is_caseless { CASELESS } else { 0 };
-    let expr = Expr::parse_tree_with_flags(translated, flags).ok()?.expr;
-    program::is_irregular(&expr).then(|| program::compile(&expr))
-}
-
 impl fmt::Debug for Pattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Kind::Plain(plain) => plain.fmt(f),
-            Kind::Regex(regex) => f.write_str(regex.as_str()),
             Kind::Program(program) => program.fmt(f),
             Kind::Never => f.write_str("nothing"),
         }

@@ -1,13 +1,17 @@
-//! `Program`: the instructions of a pattern that looks around or refers back, and how a pattern becomes one.
+//! `Program`: the instructions of a pattern, and how a pattern becomes one.
 //!
-//! fancy-regex parses and checks the pattern, regex-syntax the classes in it.
+//! fancy-regex parses and checks the pattern, regex-syntax the classes in it. The program of a regular expression has no registers: groups take
+//! no instructions, and a repetition has the instructions of its child as often as the child may come.
+
+use std::collections::HashSet;
+use std::sync::Arc;
 
 use fancy_regex::{Assertion, Expr, LookAround};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, HirKind};
 
 /// The most instructions of a program, fancy-regex's or ours.
-pub(super) const PROGRAM_MAX: usize = 20_000;
+pub(super) const PROGRAM_MAX: usize = 32_768;
 /// The most sizes that the text of a look behind may have.
 const BEHIND_SIZES_MAX: usize = 256;
 
@@ -16,13 +20,16 @@ pub(super) type Place = usize;
 /// The first of two registers.
 pub(super) type Slot = usize;
 
+/// A set of bytes. Instructions with the same bytes share one.
+pub(super) type Set = Arc<[bool; 256]>;
+
 /// One step of a match.
 #[derive(Clone, Debug)]
 pub(super) enum Instruction {
     /// The next byte is this one.
     Byte(u8),
     /// The next byte is in the set.
-    Set(Box<[bool; 256]>),
+    Set(Set),
     Assert(Assertion),
     /// Goes on at `first`, and later at `second`.
     Split {
@@ -79,10 +86,12 @@ pub(super) enum Instruction {
 pub(super) struct Program {
     pub instructions: Vec<Instruction>,
     pub register_count: usize,
+    /// The pattern is a regular expression: all ways through the instructions are taken at once.
+    pub is_regular: bool,
 }
 
-/// Whether a pattern is more than a regular expression: no automaton matches it.
-pub(super) fn is_irregular(expr: &Expr) -> bool {
+/// Whether a pattern is more than a regular expression: the pattern looks around or refers back.
+fn is_irregular(expr: &Expr) -> bool {
     expr.has_descendant_or_self(|expr| {
         !matches!(
             expr,
@@ -111,11 +120,19 @@ pub(super) fn is_irregular(expr: &Expr) -> bool {
 ///
 /// Errors: the pattern is too large, or has what no pattern of PCRE needs.
 pub(super) fn compile(expr: &Expr) -> Result<Program, &'static str> {
-    let mut compiler =
-        Compiler { instructions: Vec::new(), group_count: 0, register_count: 2 * (count_groups(expr) + 1) };
+    let is_regular = !is_irregular(expr);
+    let mut compiler = Compiler {
+        instructions: Vec::new(),
+        sets: HashSet::new(),
+        group_count: 0,
+        register_count: if is_regular { 0 } else { 2 * (count_groups(expr) + 1) },
+        is_regular,
+    };
     compiler.add(expr)?;
     compiler.push(Instruction::Match)?;
-    Ok(Program { instructions: compiler.instructions, register_count: compiler.register_count })
+    let Compiler { mut instructions, register_count, .. } = compiler;
+    instructions.shrink_to_fit();
+    Ok(Program { instructions, register_count, is_regular })
 }
 
 fn count_groups(expr: &Expr) -> usize {
@@ -123,10 +140,18 @@ fn count_groups(expr: &Expr) -> usize {
     below + usize::from(matches!(expr, Expr::Group(_)))
 }
 
+/// Instructions that were compiled for a place.
+struct Fragment {
+    start: Place,
+    instructions: Vec<Instruction>,
+}
+
 struct Compiler {
     instructions: Vec<Instruction>,
+    sets: HashSet<Set>,
     group_count: usize,
     register_count: usize,
+    is_regular: bool,
 }
 
 impl Compiler {
@@ -136,6 +161,15 @@ impl Compiler {
         }
         self.instructions.push(instruction);
         Ok(self.instructions.len() - 1)
+    }
+
+    fn push_set(&mut self, bytes: [bool; 256]) -> Result<(), &'static str> {
+        let set = match self.sets.get(&bytes) {
+            Some(set) => Arc::clone(set),
+            None => Arc::new(bytes),
+        };
+        self.sets.insert(Arc::clone(&set));
+        self.push(Instruction::Set(set)).map(drop)
     }
 
     fn here(&self) -> Place {
@@ -151,9 +185,9 @@ impl Compiler {
         match expr {
             Expr::Empty | Expr::KeepOut => {}
             Expr::Any { newline, .. } => {
-                let mut set = Box::new([true; 256]);
+                let mut set = [true; 256];
                 set[usize::from(b'\n')] = *newline;
-                self.push(Instruction::Set(set))?;
+                self.push_set(set)?;
             }
             Expr::Assertion(assertion) => drop(self.push(Instruction::Assert(*assertion))?),
             Expr::Literal { val, casei } => {
@@ -166,10 +200,12 @@ impl Compiler {
                     self.add_byte(*byte, false)?;
                 }
             }
-            Expr::Delegate { inner, casei } => drop(self.push(Instruction::Set(set_of(inner, *casei)?))?),
+            Expr::Delegate { inner, casei } => self.push_set(set_of(inner, *casei)?)?,
             Expr::Concat(all) => all.iter().try_for_each(|one| self.add(one))?,
             Expr::Alt(all) => self.add_branches(all.len(), |compiler, index| compiler.add(&all[index]))?,
+            Expr::Group(inner) if self.is_regular => self.add(inner)?,
             Expr::Group(inner) => self.add_group(inner)?,
+            Expr::Repeat { child, lo, hi, .. } if self.is_regular => self.add_copies(child, *lo, *hi)?,
             Expr::Repeat { child, lo, hi, greedy } => self.add_loop(child, *lo, *hi, *greedy)?,
             Expr::LookAround(inner, kind) => self.add_look(inner, *kind)?,
             Expr::AtomicGroup(inner) => {
@@ -199,10 +235,10 @@ impl Compiler {
 
     fn add_byte(&mut self, byte: u8, is_caseless: bool) -> Result<(), &'static str> {
         if is_caseless && byte.is_ascii_alphabetic() {
-            let mut set = Box::new([false; 256]);
+            let mut set = [false; 256];
             set[usize::from(byte.to_ascii_lowercase())] = true;
             set[usize::from(byte.to_ascii_uppercase())] = true;
-            self.push(Instruction::Set(set))?;
+            self.push_set(set)?;
         } else {
             self.push(Instruction::Byte(byte))?;
         }
@@ -237,6 +273,50 @@ impl Compiler {
         self.push(Instruction::Open(start))?;
         self.add(inner)?;
         self.push(Instruction::Close { group, start })?;
+        Ok(())
+    }
+
+    /// A repetition without a register: the child as often as it has to come, and then as often as it may.
+    fn add_copies(&mut self, child: &Expr, least: usize, most: usize) -> Result<(), &'static str> {
+        let start = self.here();
+        self.add(child)?;
+        let child = Fragment { start, instructions: self.instructions.split_off(start) };
+        // A child without instructions is there any number of times.
+        if child.instructions.is_empty() {
+            return Ok(());
+        }
+        for _ in 0..least {
+            self.copy(&child)?;
+        }
+        let mut splits = Vec::new();
+        let copy_count = if most == usize::MAX { 1 } else { most.saturating_sub(least) };
+        for _ in 0..copy_count {
+            splits.push(self.push(Instruction::Jump(0))?);
+            self.copy(&child)?;
+        }
+        if most == usize::MAX {
+            self.push(Instruction::Jump(splits[0]))?;
+        }
+        let end = self.here();
+        for at in splits {
+            self.instructions[at] = Instruction::Split { first: at + 1, second: end };
+        }
+        Ok(())
+    }
+
+    /// Appends the instructions of a regular expression once more.
+    fn copy(&mut self, fragment: &Fragment) -> Result<(), &'static str> {
+        let start = self.here();
+        let moved = |place: Place| place - fragment.start + start;
+        for instruction in &fragment.instructions {
+            self.push(match instruction {
+                Instruction::Jump(target) => Instruction::Jump(moved(*target)),
+                Instruction::Split { first, second } => {
+                    Instruction::Split { first: moved(*first), second: moved(*second) }
+                }
+                other => other.clone(),
+            })?;
+        }
         Ok(())
     }
 
@@ -319,10 +399,10 @@ fn sizes(expr: &Expr) -> (usize, usize) {
 }
 
 /// The bytes of a class.
-fn set_of(class: &str, is_caseless: bool) -> Result<Box<[bool; 256]>, &'static str> {
+fn set_of(class: &str, is_caseless: bool) -> Result<[bool; 256], &'static str> {
     let mut parser = ParserBuilder::new().unicode(false).utf8(false).case_insensitive(is_caseless).build();
     let hir = parser.parse(class).map_err(|_| "the class is not supported")?;
-    let mut set = Box::new([false; 256]);
+    let mut set = [false; 256];
     match hir.kind() {
         HirKind::Class(Class::Bytes(bytes)) => {
             for range in bytes.iter() {

@@ -298,18 +298,44 @@ fn steps_are_counted() {
         assert!(Pattern::compile(text).unwrap().find_within(name, &mut steps).is_some());
         STEPS_MAX - steps
     };
-    assert_eq!([steps_of("^a", b"ab"), steps_of("a|b", b"ab")], [3, 3]);
+    assert_eq!([steps_of("^a", b"ab"), steps_of("a|b", b"ab")], [3, 8]);
+    // The registers that are prepared for a match count once, and so does the text that a reference compares.
+    let groups = format!("(?=z){}", "(a)".repeat(1000));
+    let (empty, long) = (steps_of(&groups, b""), steps_of(&groups, &[b'a'; 255]));
+    assert!(empty >= 4000 / 16 && long <= empty + 255 * 4, "{empty} {long}");
+    let twice =
+        |size: usize| steps_of(r"^(a*)x\1$", &[&vec![b'a'; size][..], b"x", &vec![b'a'; size]].concat());
+    assert_eq!(twice(240) - twice(80), 4 * 160 + 160 / 16);
     // The patterns that names have to get past are far from the limit.
     let usual = [
         r"^(?!amq\.).*".to_owned(),
         format!("^(?!({})).*$", (0..100).map(|n| format!("team-{n}\\.")).collect::<Vec<_>>().join("|")),
         "^(?!.*(dead|retry|parking)).*$".to_owned(),
+        r"^(amq\.gen.*|mine)$".to_owned(),
+        format!("^({})", (0..1000).map(|n| format!("team-{n}\\.")).collect::<Vec<_>>().join("|")),
+        r"\.(dead|retry|parking)(\.[0-9]{1,5})?$".to_owned(),
     ];
     for text in usual {
         let steps = steps_of(&text, &[b't'; 255]);
         assert!(steps < STEPS_MAX / 10, "{text}: {steps}");
     }
     assert_eq!(steps_of("(?=(a+))\\1+$", &[b'a'; 255]), steps_of("(?=(a+))\\1+$", &[b'a'; 255]));
+}
+
+/// A large regular expression has its steps counted, one for each instruction that the match comes to.
+#[test]
+fn the_steps_of_a_regular_expression_are_those_of_its_program() {
+    for text in ["(?:[ab]{0,60}){0,60}c", "(?:a?){2000}b", "(?:(?:a|b)*x?){300}c"] {
+        let mut steps = STEPS_MAX;
+        let pattern = Pattern::compile(text).unwrap();
+        assert_eq!((pattern.find_within(&[b'a'; 240], &mut steps), steps), (None, 0), "{text}");
+    }
+    // No more than one for each instruction and each way to one, for each byte.
+    let mut steps = STEPS_MAX;
+    let pattern = Pattern::compile("(?:[ab]{0,10}){0,10}c").unwrap();
+    let Pattern(Kind::Program(program)) = &pattern else { panic!("a program") };
+    assert_eq!(pattern.find_within(&[b'a'; 240], &mut steps), Some(false));
+    assert!(STEPS_MAX - steps <= 241 * 2 * program.instructions.len(), "{steps}");
 }
 
 /// Parts of patterns, many of which fancy-regex knows and PCRE does not, or the other way round.
@@ -379,16 +405,19 @@ const PARTS: [&str; 60] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// The engine looks up groups while it matches. No pattern may make it panic then, and none while it is compiled. A program finds what
-    /// fancy-regex finds, which knows no bound.
+    /// No pattern makes the engine panic while it is compiled. A program finds what fancy-regex finds, which knows no bound.
     #[test]
-    fn no_pattern_makes_the_engine_panic(parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 1..12), name in "[ab]{0,6}") {
+    fn no_pattern_makes_the_engine_panic(
+        parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 1..12),
+        name in "[abAB]{0,6}",
+        is_caseless: bool,
+    ) {
         let text = parts.concat();
-        match Pattern::compile(&text) {
-            Ok(Pattern(Kind::Regex(regex))) => drop(regex.is_match(name.as_bytes())),
+        match if is_caseless { Pattern::compile_caseless(&text) } else { Pattern::compile(&text) } {
             Ok(pattern @ Pattern(Kind::Program(_))) => {
                 let mut builder = RegexBuilder::new(&translate(&text).unwrap());
-                let regex = builder.bytes_mode(BytesMode::Ascii).backtrack_limit(10_000).build().unwrap();
+                builder.bytes_mode(BytesMode::Ascii).backtrack_limit(10_000).case_insensitive(is_caseless);
+                let regex = builder.build().unwrap();
                 let expected = catch_unwind(AssertUnwindSafe(|| regex.is_match(name.as_bytes())));
                 if let (Ok(Ok(expected)), Some(found)) = (expected, pattern.find(name.as_bytes())) {
                     prop_assert_eq!(found, expected, "{} and {}", text, name);
