@@ -156,6 +156,13 @@ impl Session {
             payload.extend_from_slice(&bytes[..count.min(SHOWN_SIZE + 1 - payload.len())]);
             return (0, Err(Fault::bad_end(FrameKind::Body as u8, &payload, *end)));
         }
+        // Parked frames are in memory already.
+        if count > 0 && self.node.is_alarmed() && !self.parked.is_handled && !self.intake.take(count) {
+            self.block(turn);
+            self.throttle.wait();
+            return (0, Ok(()));
+        }
+        let Reading::Body(BodyFrame { missing, .. }) = &mut self.reading else { return (0, Ok(())) };
         *missing -= count;
         let has_ended = is_whole && bytes.len() > count;
         if has_ended {
@@ -167,6 +174,10 @@ impl Session {
 
     /// The memory of the body that comes next, if it is a long one, and how much of it comes in this frame.
     pub(super) fn long_body(&mut self) -> Option<(&mut BodyBuffer, usize)> {
+        // The body may have to wait.
+        if self.node.is_alarmed() {
+            return None;
+        }
         let Reading::Body(BodyFrame { channel, missing, .. }) = self.reading else { return None };
         let Content::Body(assembly) = &mut self.channels.get_mut(&channel)?.content else { return None };
         let size_max = (missing as u64).min(assembly.missing()) as usize;

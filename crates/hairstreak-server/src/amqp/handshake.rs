@@ -270,7 +270,7 @@ impl AmqpConnection {
         let node = Arc::clone(&self.node);
         let info = std::mem::take(&mut self.client.info);
         let hears_blocked = self.client.capabilities.connection_blocked;
-        let session = Session::new(node, self.tuned, hears_blocked);
+        let session = Session::new(node, context.address(), self.tuned, hears_blocked);
         let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
         // A host that was deleted meanwhile has not seen this connection among those to be closed.

@@ -200,7 +200,8 @@ impl AmqpHarness {
             let state = host.lock_within(&mut patience);
             state.is_some_and(|state| state.host.next_timeout() == Some(0))
         };
-        while self.node.hosts.all().iter().any(has_chores) {
+        let account = Arc::clone(&self.node.account);
+        while self.node.hosts.all().iter().any(has_chores) || account.passes.can_be_given(&account.alarm) {
             self.fire(false);
         }
     }

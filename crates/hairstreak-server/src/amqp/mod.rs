@@ -21,6 +21,7 @@ mod fault;
 mod frames;
 mod handshake;
 mod harness;
+mod intake;
 mod liveness;
 mod mail;
 mod memo;

@@ -314,8 +314,10 @@ impl AmqpConnection {
         let is_over = turn.is_over();
         let has_to_wait = session.outcome == Outcome::Running && turn.has_to_wait();
         session.throttle.note_input(used);
-        let (before, now) = session.throttle.change();
-        self.node.account.note(before, now);
+        session.throttle.tell(&self.node.account);
+        if session.throttle.missing_bytes() == 0 {
+            session.intake.end();
+        }
         let Promises { ticket, are_held } = turn.promises;
         if are_held {
             let node = Arc::clone(&self.node);
@@ -351,13 +353,19 @@ impl AmqpConnection {
             return Ok(());
         }
         if self.node.is_alarmed() {
-            if session.throttle.is_waiting() {
+            if session.intake.take_goes_on() {
+                session.throttle.go_on();
+                go_on(member, context);
+            } else if session.throttle.is_waiting() {
                 if context.connection.has_peer_ended() && !member.waits {
                     return Err(AmqpError::Gone);
                 }
                 context.pause();
             }
-        } else if session.throttle.unblock() {
+            return Ok(());
+        }
+        session.intake.renew();
+        if session.throttle.unblock() {
             if session.hears_blocked {
                 let unblocked = Method::ConnectionUnblocked(connection::Unblocked {});
                 push_method(&mut context.connection.output, 0, &unblocked);
@@ -390,8 +398,7 @@ impl AmqpConnection {
         let Some(mut member) = self.member.take() else { return };
         log::info!(connection = &*member.listed.entry.name; "closing AMQP connection");
         member.session.throttle.forget();
-        let (before, now) = member.session.throttle.change();
-        self.node.account.note(before, now);
+        member.session.throttle.tell(&self.node.account);
         let Some(mut state) = member.host.lock_within(context.patience) else {
             return self.node.leave_later(&member.host, member.id);
         };

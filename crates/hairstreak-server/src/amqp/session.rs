@@ -9,8 +9,10 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::RandomState;
 use hairstreak_transport::Connection;
+use hairstreak_transport::event_loop::Address;
 
 use super::channel::Channel;
+use super::intake::Intake;
 use super::parked::Parked;
 use super::reading::Reading;
 use super::throttle::Throttle;
@@ -32,6 +34,8 @@ pub(super) struct Session {
     /// The received part of a long frame or of a body.
     pub reading: Reading,
     pub throttle: Throttle,
+    /// The bodies that go on while the memory alarm is raised.
+    pub intake: Intake,
     /// Frames that wait for the end of the memory alarm.
     pub parked: Parked,
     /// The transaction that is being committed.
@@ -52,8 +56,9 @@ pub(super) enum Outcome {
 }
 
 impl Session {
-    pub fn new(node: Arc<Node>, tuned: Tuned, hears_blocked: bool) -> Session {
+    pub fn new(node: Arc<Node>, address: Address, tuned: Tuned, hears_blocked: bool) -> Session {
         Session {
+            intake: Intake::new(Arc::clone(&node.account), address),
             parked: Parked::new(Arc::clone(&node.account)),
             node,
             tuned,

@@ -2,11 +2,13 @@
 //!
 //! Publishers wait while the node's messages have too much memory, and their clients are told if they want to be (connection.blocked). A connection that only
 //! publishes is not read until the alarm is over. A connection that also consumes is read on: its messages are parked
-//! (`parking`), and its acknowledgements free memory. So is a connection that holds part of a message. A transaction that has messages
-//! may get to its end, for [`GRACE_BYTES`].
+//! (`parking`), and its acknowledgements free memory. A connection that holds part of a message is read as far as there is room for its body (`intake`). A transaction
+//! that has messages may get to its end, for [`GRACE_BYTES`].
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
+
+use crate::node::Account;
 
 /// Bytes that a connection may send while the alarm is raised, and still add messages to a transaction that has some.
 const GRACE_BYTES: usize = 4 * 1024 * 1024;
@@ -33,7 +35,9 @@ pub(super) struct Throttle {
     partial_bytes: usize,
     /// The messages of open transactions.
     transaction_bytes: usize,
-    /// The sum of both that the alarm has been told.
+    /// The received bytes of these messages that the account has been told.
+    told_partial_bytes: usize,
+    /// The sum of both that the account has been told.
     told_bytes: usize,
 }
 
@@ -57,6 +61,11 @@ impl Throttle {
     /// Nothing more is read until the alarm is over.
     pub fn wait(&mut self) {
         self.is_waiting = true;
+    }
+
+    /// The message that had to wait goes on.
+    pub fn go_on(&mut self) {
+        self.is_waiting = false;
     }
 
     /// Whether nothing more is read until the alarm is over.
@@ -132,16 +141,25 @@ impl Throttle {
         (self.announced_bytes, self.partial_bytes, self.transaction_bytes) = (0, 0, 0);
     }
 
-    /// The bytes that the alarm was told of, and the bytes that the connection holds now.
-    pub fn change(&mut self) -> (usize, usize) {
-        let held = self.partial_bytes + self.transaction_bytes;
-        (std::mem::replace(&mut self.told_bytes, held), held)
+    /// Tells the account the memory that the connection holds now.
+    pub fn tell(&mut self, account: &Account) {
+        let (partial, held) = (self.partial_bytes, self.partial_bytes + self.transaction_bytes);
+        account.passes.note_begun(std::mem::replace(&mut self.told_partial_bytes, partial), partial);
+        account.note(std::mem::replace(&mut self.told_bytes, held), held);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The bytes that the account knows of the connection.
+    fn told(throttle: &mut Throttle) -> usize {
+        let account = Account::new(usize::MAX);
+        account.note(0, throttle.told_bytes);
+        throttle.tell(&account);
+        account.alarm.bytes()
+    }
 
     #[test]
     fn a_connection_waits_until_the_alarm_is_over() {
@@ -183,11 +201,11 @@ mod tests {
         let mut throttle = Throttle::default();
         throttle.begin_partial(1000, 600).unwrap();
         assert!(throttle.begin_partial(201, 600).is_err());
-        assert_eq!((throttle.change(), throttle.missing_bytes()), ((0, 0), 1000));
+        assert_eq!((told(&mut throttle), throttle.missing_bytes()), (0, 1000));
         throttle.receive_partial(10);
-        assert_eq!((throttle.change(), throttle.missing_bytes()), ((0, 10), 990));
+        assert_eq!((told(&mut throttle), throttle.missing_bytes()), (10, 990));
         throttle.end_partial(1000, 10);
-        assert_eq!((throttle.change(), throttle.missing_bytes()), ((10, 0), 0));
+        assert_eq!((told(&mut throttle), throttle.missing_bytes()), (0, 0));
     }
 
     #[test]
@@ -197,6 +215,6 @@ mod tests {
         assert!(throttle.hold(2).is_err());
         throttle.hold(1).unwrap();
         throttle.release(TRANSACTION_BYTES_MAX);
-        assert_eq!(throttle.change(), (0, 0));
+        assert_eq!(told(&mut throttle), 0);
     }
 }

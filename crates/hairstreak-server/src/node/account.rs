@@ -2,6 +2,7 @@
 
 use super::alarm::{Alarm, Change};
 use super::parking::Parking;
+use super::passes::Passes;
 use super::timekeeper::Timekeeper;
 
 /// The memory of all messages of the node. Virtual hosts and connections tell their part of it.
@@ -9,12 +10,18 @@ pub(crate) struct Account {
     pub alarm: Alarm,
     pub timekeeper: Timekeeper,
     pub parking: Parking,
+    pub passes: Passes,
 }
 
 impl Account {
     /// `watermark`: bytes of messages at which publishers are stopped.
     pub fn new(watermark: usize) -> Account {
-        Account { alarm: Alarm::new(watermark), timekeeper: Timekeeper::new(), parking: Parking::default() }
+        Account {
+            alarm: Alarm::new(watermark),
+            timekeeper: Timekeeper::new(),
+            parking: Parking::default(),
+            passes: Passes::default(),
+        }
     }
 
     /// Changes the watermark. The alarm follows at once.
@@ -30,8 +37,19 @@ impl Account {
     #[inline]
     fn follow(&self, change: Change) {
         if change == Change::Cleared {
-            self.parking.renew_grace();
+            self.parking.renew();
+            self.passes.renew();
             self.timekeeper.wake_publishers();
+        } else {
+            self.see_to_passes();
+        }
+    }
+
+    /// Has the timekeeper give the pass to a connection that waits, if that can be done.
+    #[inline]
+    pub fn see_to_passes(&self) {
+        if self.passes.can_be_given(&self.alarm) {
+            self.timekeeper.wake_by(0);
         }
     }
 }

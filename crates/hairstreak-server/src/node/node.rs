@@ -234,7 +234,10 @@ impl Node {
         time: impl Fn() -> Instant,
         mut wake: impl FnMut(Address),
     ) -> Option<u64> {
-        let mut next = self.segments.trim(self.clock.millis(time()));
+        let now = self.clock.millis(time());
+        let (passing, look_at) = self.account.passes.give(&self.account.alarm, now);
+        passing.into_iter().for_each(&mut wake);
+        let mut next = [self.segments.trim(now), look_at].into_iter().flatten().min();
         for host in self.hosts.all() {
             if clears {
                 host.wake_all_later();

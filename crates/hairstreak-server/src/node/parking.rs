@@ -1,7 +1,7 @@
-//! `Parking`: the bytes that connections keep of messages while the memory alarm is raised.
+//! `Parking`: the bytes that connections take of messages while the memory alarm is raised.
 //!
-//! These bytes are not among those that the alarm watches: consumers cannot free them, and the alarm would never end. They have bounds of their own, one
-//! for each connection and one for the node. A part of the first is never refused, so that a greedy client locks nobody out.
+//! Parked frames are not among the bytes that the alarm watches: consumers cannot free them, and the alarm would never end. They share bounds of their own with the bytes
+//! of bodies that had begun, one for each connection and one for the node. A part of the first is never refused, so that a greedy client locks nobody out.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -19,6 +19,8 @@ const GRACE_BYTES_MAX: usize = 16 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Parking {
     bytes: AtomicUsize,
+    /// Those of them that are no frames: bytes of bodies that had begun.
+    body_bytes: AtomicUsize,
     grace_bytes: AtomicUsize,
 }
 
@@ -36,6 +38,14 @@ impl Parking {
         true
     }
 
+    /// A connection takes `size` bytes of bodies that had begun, behind the `taken` bytes since the alarm was raised. They keep their place until the alarm is over: the messages come
+    /// whole. Returns false if there is no room.
+    pub fn take_body(&self, taken: usize, size: usize, watermark: usize) -> bool {
+        let has_room = self.park(taken, size, 0, watermark);
+        self.body_bytes.fetch_add(if has_room { size } else { 0 }, Relaxed);
+        has_room
+    }
+
     /// `size` parked bytes are handled, or dropped.
     pub fn leave(&self, size: usize) {
         self.bytes.fetch_sub(size, Relaxed);
@@ -49,8 +59,9 @@ impl Parking {
     }
 
     /// The alarm is over.
-    pub fn renew_grace(&self) {
+    pub fn renew(&self) {
         self.grace_bytes.store(0, Relaxed);
+        self.leave(self.body_bytes.swap(0, Relaxed));
     }
 }
 
@@ -88,11 +99,25 @@ mod tests {
     }
 
     #[test]
+    fn bodies_keep_their_place_until_the_alarm_is_over() {
+        let parking = Parking::default();
+        for _ in 0..NODE_BYTES_MAX / CONNECTION_BYTES_MAX {
+            assert!(parking.take_body(0, CONNECTION_BYTES_MAX, WATERMARK));
+        }
+        assert!(!parking.take_body(0, CONNECTION_BYTES_MIN + 1, WATERMARK));
+        assert!(!parking.park(0, CONNECTION_BYTES_MIN + 1, 0, WATERMARK));
+        assert!(parking.take_body(0, CONNECTION_BYTES_MIN, WATERMARK));
+        parking.renew();
+        assert!(parking.take_body(0, CONNECTION_BYTES_MAX, WATERMARK));
+        assert!(!parking.take_body(CONNECTION_BYTES_MAX, 1, WATERMARK));
+    }
+
+    #[test]
     fn connections_that_end_share_one_grace_until_the_alarm_is_over() {
         let parking = Parking::default();
         assert!(parking.let_in(GRACE_BYTES_MAX, WATERMARK));
         assert!(!parking.let_in(1, WATERMARK));
-        parking.renew_grace();
+        parking.renew();
         assert!(parking.let_in(1, WATERMARK));
         assert!(!parking.let_in(GRACE_BYTES_MAX, WATERMARK));
         assert!(!parking.let_in(WATERMARK / 64, WATERMARK / 64));

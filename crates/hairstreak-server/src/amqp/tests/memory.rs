@@ -3,12 +3,15 @@
 use hairstreak_broker::vhost::Limits;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
-    Method, basic, channel, confirm, connection, encode_body, encode_content_header, queue, tx,
+    FieldTable, Method, PROTOCOL_HEADER, basic, channel, confirm, connection, encode_body,
+    encode_content_header, queue, tx,
 };
 
 use super::{FRAME_SIZE, World, login, method_names};
 use crate::amqp::AmqpHarness;
 use crate::node::AmqpOptions;
+
+mod begun;
 
 const WATERMARK: usize = 4 << 20;
 const LARGE: usize = 1 << 20;

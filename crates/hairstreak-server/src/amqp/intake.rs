@@ -1,0 +1,63 @@
+//! `Intake`: the bodies of a connection that go on while the memory alarm is raised.
+//!
+//! A message that has begun may come whole, because acknowledgements may stand behind its body. So many bodies may come whole that all connections share one room
+//! for their bytes ([`Parking`](crate::node::Parking)), which is theirs until the alarm is over. A connection without room is not read. Such connections stand in a line, and one of them goes on
+//! after the other ([`Pass`]).
+
+use std::sync::Arc;
+
+use hairstreak_transport::event_loop::Address;
+
+use crate::node::{Account, Pass};
+
+/// The bodies of a connection that go on.
+pub(super) struct Intake {
+    account: Arc<Account>,
+    address: Address,
+    /// Bytes that have come since the alarm was raised.
+    bytes: usize,
+    /// A body has to wait, and with it all that is behind it.
+    is_stopped: bool,
+    pass: Option<Pass>,
+}
+
+impl Intake {
+    /// The intake of the connection at this address.
+    pub fn new(account: Arc<Account>, address: Address) -> Intake {
+        Intake { account, address, bytes: 0, is_stopped: false, pass: None }
+    }
+
+    /// Takes `size` bytes of a body that come while the alarm is raised. Returns false if the connection has to wait.
+    pub fn take(&mut self, size: usize) -> bool {
+        if self.pass.as_ref().is_some_and(Pass::use_once) {
+            return true;
+        }
+        let Account { alarm, parking, .. } = &*self.account;
+        if parking.take_body(self.bytes, size, alarm.watermark()) {
+            self.bytes += size;
+            return true;
+        }
+        if !self.pass.as_ref().is_some_and(Pass::is_waiting) {
+            self.pass = Some(Pass::wait(&self.account, self.address));
+        }
+        self.is_stopped = true;
+        false
+    }
+
+    /// Whether a body that has waited may go on, once.
+    pub fn take_goes_on(&mut self) -> bool {
+        let goes_on = self.is_stopped && self.pass.as_ref().is_some_and(Pass::is_held);
+        self.is_stopped &= !goes_on;
+        goes_on
+    }
+
+    /// All bodies of the connection have come whole.
+    pub fn end(&mut self) {
+        self.pass = None;
+    }
+
+    /// The alarm is over.
+    pub fn renew(&mut self) {
+        (self.bytes, self.is_stopped, self.pass) = (0, false, None);
+    }
+}
