@@ -60,11 +60,7 @@ impl Exchanges {
         arguments: &FieldTable,
     ) -> Result<bool, Refusal> {
         check_not_default(exchange)?;
-        let source = self.table.find(exchange);
-        Ok(source.is_some_and(|source| {
-            let binding = Binding::new(source, Destination::Queue(queue), key, arguments);
-            self.bindings.find(&binding).is_some()
-        }))
+        Ok(self.listing().is_bound(exchange, Destination::Queue(queue), key, arguments))
     }
 
     /// Binds the exchange `destination` to the exchange `source`: messages go from the source to the destination.

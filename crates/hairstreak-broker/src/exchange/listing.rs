@@ -84,6 +84,30 @@ impl Listing<'_> {
         })
     }
 
+    /// Whether a binding is there.
+    pub(crate) fn is_bound(
+        &self,
+        source: &[u8],
+        destination: Destination,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> bool {
+        self.0.table.find(source).is_some_and(|source| {
+            self.0.bindings.find(&Binding::new(source, destination, key, arguments)).is_some()
+        })
+    }
+
+    /// The same, with the names of both ends. `queue` is the queue that the destination is, if there is one.
+    pub(crate) fn has(&self, binding: &BindingInfo, queue: Option<QueueId>) -> bool {
+        let destination = match binding.is_to_exchange {
+            true => self.0.table.find(&binding.destination).map(Destination::Exchange),
+            false => queue.map(Destination::Queue),
+        };
+        destination.is_some_and(|destination| {
+            self.is_bound(&binding.source, destination, &binding.routing_key, &binding.arguments)
+        })
+    }
+
     /// Appends the bindings from an exchange, from the one with the number `from` on. Returns the number to go on from.
     pub(crate) fn bindings_from(
         &self,

@@ -273,6 +273,12 @@ impl Views<'_> {
         self.parts.exchanges.listing().binding_infos(from, count_max, into)
     }
 
+    /// Whether a binding is there.
+    pub fn is_bound(&self, binding: &BindingInfo) -> bool {
+        let queue = self.parts.queues.find(&binding.destination);
+        self.parts.exchanges.listing().has(binding, queue)
+    }
+
     /// Appends the bindings from an exchange.
     pub fn bindings_from(
         &self,

@@ -80,7 +80,7 @@ impl Journal {
         self.check().or_else(|error| {
             let is_there = || {
                 let place = to_definition(virtual_host, Recorded::Bound(binding.clone())).place();
-                is_bound(host, binding) && !self.is_unwritten(&place)
+                host.views().is_bound(binding) && !self.is_unwritten(&place)
             };
             if has_durable_ends(host, binding) && !is_there() { Err(error) } else { Ok(()) }
         })
@@ -101,13 +101,4 @@ fn has_durable_ends(host: &VirtualHost, binding: &BindingInfo) -> bool {
     let name = &binding.destination;
     let is_durable = if binding.is_to_exchange { is_durable_exchange(name) } else { is_durable_queue(name) };
     is_durable && is_durable_exchange(&binding.source)
-}
-
-fn is_bound(host: &VirtualHost, binding: &BindingInfo) -> bool {
-    let (views, mut there) = (host.views(), Vec::new());
-    match binding.is_to_exchange {
-        true => views.bindings_to_exchange(&binding.destination, 0, usize::MAX, &mut there),
-        false => views.bindings_to_queue(&binding.destination, 0, usize::MAX, &mut there),
-    };
-    there.contains(binding)
 }

@@ -256,3 +256,29 @@ fn a_deleted_queue_with_deliveries_is_not_listed() {
     let all = listed(|from, count, into| bench.host.views().queue_infos(from, count, into));
     assert_eq!(all, []);
 }
+
+/// A binding is found by its ends, its key and its arguments, whatever their order is.
+#[test]
+fn a_binding_is_found_by_all_of_its_fields() {
+    let (mut bench, _) = Bench::with_queue(arguments([]));
+    let given = |names: [&'static str; 2]| arguments(names.map(|name| (name, name.into())));
+    bench.host.bind_queue(ALICE, b"q", b"amq.headers", b"k", &given(["a", "b"])).unwrap();
+    bench.host.exchanges_mut().bind_exchange(b"amq.topic", b"amq.fanout", b"", &FieldTable::new()).unwrap();
+    let is_bound = |ends: [&[u8]; 2], is_to_exchange, key: &[u8], arguments| {
+        let [source, destination] = ends.map(Into::into);
+        let routing_key = key.into();
+        let binding = BindingInfo { source, destination, is_to_exchange, routing_key, arguments };
+        bench.host.views().is_bound(&binding)
+    };
+    let queue: [&[u8]; 2] = [b"amq.headers", b"q"];
+    let exchanges: [&[u8]; 2] = [b"amq.fanout", b"amq.topic"];
+    assert!(is_bound(queue, false, b"k", given(["a", "b"])));
+    assert!(is_bound(queue, false, b"k", given(["b", "a"])));
+    assert!(is_bound(exchanges, true, b"", FieldTable::new()));
+    assert!(!is_bound(queue, false, b"k", given(["a", "c"])));
+    assert!(!is_bound(queue, false, b"z", given(["a", "b"])));
+    assert!(!is_bound(queue, true, b"k", given(["a", "b"])));
+    assert!(!is_bound([b"amq.topic", b"q"], false, b"k", given(["a", "b"])));
+    assert!(!is_bound([b"amq.headers", b"nope"], false, b"k", given(["a", "b"])));
+    assert!(!is_bound(exchanges, false, b"", FieldTable::new()));
+}
