@@ -15,5 +15,4 @@ mod program;
 mod tests;
 
 pub use error::PatternError;
-pub use pattern::Pattern;
-pub(crate) use pattern::STEPS_MAX;
+pub use pattern::{Pattern, STEPS_MAX};

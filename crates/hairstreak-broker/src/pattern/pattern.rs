@@ -16,7 +16,7 @@ use super::program::{self, PROGRAM_MAX, Program};
 /// The most bytes of a pattern.
 const PATTERN_SIZE_MAX: usize = 16 * 1024;
 /// The most steps of one match, less than a millisecond.
-pub(crate) const STEPS_MAX: usize = 100_000;
+pub const STEPS_MAX: usize = 100_000;
 /// The flag of fancy-regex's parser for letters in either case.
 const CASELESS: u32 = 1;
 /// The most bytes of the automaton by which fancy-regex checks a part of a pattern.

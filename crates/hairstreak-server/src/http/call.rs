@@ -158,12 +158,12 @@ impl Call<'_> {
     /// # Errors
     ///
     /// 400: the query makes no sense. 503: too many lists are being sent.
-    pub(crate) fn list<R: Rows + 'static>(&self, rows: R) -> Answer
+    pub(crate) async fn list<R: Rows + 'static>(&self, rows: R) -> Answer
     where
         R::Key: 'static,
     {
         let query = ListQuery::parse(&self.request.query)?;
-        list::answer(rows, &query, &self.request.bounds)
+        list::answer(rows, &query, &self.request.bounds).await
     }
 
     /// Answers with an object, or with the columns of it that the client asks for.

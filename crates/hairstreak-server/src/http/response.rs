@@ -77,7 +77,8 @@ impl Response {
 
     /// The response as hyper takes it. The request is in progress until the body has been sent.
     pub(super) fn into_hyper(self, busy: Busy) -> hyper::Response<StreamedBody> {
-        let mut response = hyper::Response::new(StreamedBody { rest: Some(self.body), _busy: busy });
+        let mut response =
+            hyper::Response::new(StreamedBody { rest: Some(self.body), has_rested: true, _busy: busy });
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;
         response
@@ -87,6 +88,8 @@ impl Response {
 /// A body as hyper takes it.
 pub(super) struct StreamedBody {
     rest: Option<ResponseBody>,
+    /// Other tasks have had their turns since the last chunk.
+    has_rested: bool,
     _busy: Busy,
 }
 
@@ -96,8 +99,12 @@ impl Body for StreamedBody {
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
+        cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        if !std::mem::replace(&mut self.has_rested, true) {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         let data = match self.rest.take() {
             None => return Poll::Ready(None),
             Some(ResponseBody::Whole(bytes)) if bytes.is_empty() => return Poll::Ready(None),
@@ -105,6 +112,7 @@ impl Body for StreamedBody {
             Some(ResponseBody::Chunks(mut chunks)) => {
                 let Some(bytes) = chunks.next() else { return Poll::Ready(None) };
                 self.rest = Some(ResponseBody::Chunks(chunks));
+                self.has_rested = false;
                 bytes.into()
             }
         };

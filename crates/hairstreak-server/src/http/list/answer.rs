@@ -1,10 +1,14 @@
 //! `answer`: from the rows and the parameters to the response.
+//!
+//! Other clients are served between slices: of rows that are read, of names that are matched, and of keys that are sorted.
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::columns::Columns;
-use super::list_query::{ListQuery, Page};
+use super::list_query::{Filter, ListQuery, Page};
 use super::rows::Rows;
 use super::sorting::SortKey;
 use crate::http::bounds::{Bounds, Share};
@@ -13,6 +17,15 @@ use crate::http::response::{Chunks, Response};
 
 /// The rows that are read at once.
 const SLICE_SIZE: usize = 128;
+/// The keys that are sorted at once.
+const SORTED_SLICE_SIZE: usize = 1024;
+/// The steps of matches after which other clients are served.
+const FILTER_SLICE_STEPS: usize = 100_000;
+/// The steps that a filter may take: so many, and as many more for each row.
+const FILTER_STEPS_MAX: usize = 1_000_000;
+const ROW_STEPS_MAX: usize = 1_000;
+/// The rows of a chunk, of which the client may see few bytes.
+const CHUNK_ROWS_MAX: usize = 8 * SLICE_SIZE;
 /// Bytes of a list that are made before the client takes the first.
 const CHUNK_SIZE: usize = 64 * 1024;
 
@@ -21,8 +34,8 @@ const CHUNK_SIZE: usize = 64 * 1024;
 ///
 /// # Errors
 ///
-/// 400: there is no such page. 503: too many lists are being sent.
-pub(crate) fn answer<R: Rows + 'static>(
+/// 400: there is no such page, or the filter takes too many steps. 503: too many lists are being sent.
+pub(crate) async fn answer<R: Rows + 'static>(
     rows: R,
     query: &ListQuery,
     bounds: &Bounds,
@@ -35,15 +48,9 @@ where
     let share = bounds.try_reserve_rows(total_count);
     let share = share.ok_or_else(|| ApiError::unavailable("too many lists are being sent"))?;
     if let Some(filter) = query.page.as_ref().and_then(|page| page.filter.as_ref()) {
-        let mut passing = Vec::new();
-        for key in keys {
-            if filter.passes(rows.name(&key))? {
-                passing.push(key);
-            }
-        }
-        keys = passing;
+        keys = filtered(&rows, keys, filter).await?;
     }
-    sort(&rows, &mut keys, query);
+    let keys = sorted(&rows, keys, query).await;
     if let Some(page) = &query.page {
         return paged(&rows, keys, page, total_count, query.columns.as_ref());
     }
@@ -59,13 +66,40 @@ where
     })
 }
 
+/// The keys of the rows whose names pass a filter.
+async fn filtered<R: Rows>(rows: &R, keys: Vec<R::Key>, filter: &Filter) -> Result<Vec<R::Key>, ApiError> {
+    let mut left = FILTER_STEPS_MAX.saturating_add(keys.len().saturating_mul(ROW_STEPS_MAX));
+    let mut slice_end = left.saturating_sub(FILTER_SLICE_STEPS);
+    let mut passing = Vec::new();
+    for key in keys {
+        if filter.passes(rows.name(&key), &mut left)? {
+            passing.push(key);
+        }
+        if left < slice_end {
+            tokio::task::yield_now().await;
+            slice_end = left.saturating_sub(FILTER_SLICE_STEPS);
+        }
+    }
+    Ok(passing)
+}
+
 /// Sorts by the column that the client asks for, and then by the order of the keys.
-fn sort<R: Rows>(rows: &R, keys: &mut Vec<R::Key>, query: &ListQuery) {
-    match &query.sort {
-        None => keys.sort_unstable(),
+async fn sorted<R: Rows>(rows: &R, keys: Vec<R::Key>, query: &ListQuery) -> Vec<R::Key> {
+    let mut sorted = match &query.sort {
+        None if keys.is_sorted() => keys,
+        None => {
+            let mut sorted = BTreeSet::new();
+            for (index, key) in keys.into_iter().enumerate() {
+                if index % SORTED_SLICE_SIZE == 0 {
+                    tokio::task::yield_now().await;
+                }
+                sorted.insert(key);
+            }
+            sorted.into_iter().collect()
+        }
         Some(path) => {
-            let mut sorted: Vec<(SortKey, R::Key)> = Vec::with_capacity(keys.len());
-            let mut rest = std::mem::take(keys).into_iter();
+            let mut sorted: BTreeSet<(SortKey, R::Key)> = BTreeSet::new();
+            let mut rest = keys.into_iter();
             loop {
                 let slice: Vec<R::Key> = rest.by_ref().take(SLICE_SIZE).collect();
                 if slice.is_empty() {
@@ -74,14 +108,15 @@ fn sort<R: Rows>(rows: &R, keys: &mut Vec<R::Key>, query: &ListQuery) {
                 let values = rows.rows(&slice);
                 let present = slice.into_iter().zip(values).filter_map(|(key, row)| Some((row?, key)));
                 sorted.extend(present.map(|(row, key)| (SortKey::of(&value(&row), path), key)));
+                tokio::task::yield_now().await;
             }
-            sorted.sort_unstable();
-            keys.extend(sorted.into_iter().map(|(_, key)| key));
+            sorted.into_iter().map(|(_, key)| key).collect()
         }
-    }
+    };
     if query.is_reversed {
-        keys.reverse();
+        sorted.reverse();
     }
+    sorted
 }
 
 fn paged<R: Rows>(
@@ -156,13 +191,15 @@ impl<R: Rows> Chunks for RowChunks<R> {
             return None;
         }
         let mut chunk = Vec::with_capacity(CHUNK_SIZE + CHUNK_SIZE / 4);
-        while chunk.len() < CHUNK_SIZE {
+        let mut row_count = 0;
+        while chunk.len() < CHUNK_SIZE && (row_count < CHUNK_ROWS_MAX || chunk.is_empty()) {
             let slice: Vec<R::Key> = self.keys.by_ref().take(SLICE_SIZE).collect();
             if slice.is_empty() {
                 self.is_done = true;
                 chunk.extend_from_slice(if self.is_begun { b"]" } else { b"[]" });
                 break;
             }
+            row_count += slice.len();
             for row in self.rows.rows(&slice).into_iter().flatten() {
                 self.push(&row, &mut chunk);
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_broker::pattern::Pattern;
+use hairstreak_broker::pattern::{Pattern, STEPS_MAX};
 
 use super::columns::Columns;
 use crate::http::error::ApiError;
@@ -14,6 +14,9 @@ const PAGE_SIZE_DEFAULT: u64 = 100;
 const PAGE_SIZE_MAX: u64 = 500;
 /// Characters of a regular expression.
 const REGEX_SIZE_MAX: usize = 1024;
+
+/// The refusal of a regular expression that takes too long.
+const TOO_MANY_STEPS: &str = "the regular expression takes too many steps";
 
 /// The parameters of a list.
 #[derive(Clone, Debug, Default)]
@@ -99,15 +102,24 @@ fn invalid() -> ApiError {
 }
 
 impl Filter {
-    /// Whether a name passes.
+    /// Whether a name passes. Takes the steps from those that are left for the list.
     ///
     /// # Errors
     ///
-    /// 400: the regular expression takes too many steps.
-    pub(super) fn passes(&self, name: &[u8]) -> Result<bool, ApiError> {
+    /// 400: the regular expression takes too many steps for one name, or for all names of the list.
+    pub(super) fn passes(&self, name: &[u8], left: &mut usize) -> Result<bool, ApiError> {
         match self {
-            Filter::Contains(text) => Ok(String::from_utf8_lossy(name).to_lowercase().contains(text)),
-            Filter::Matches(pattern) => pattern.find(name).ok_or_else(invalid),
+            Filter::Contains(text) => {
+                *left = left.saturating_sub(1 + name.len());
+                Ok(String::from_utf8_lossy(name).to_lowercase().contains(text))
+            }
+            Filter::Matches(pattern) => {
+                let given = STEPS_MAX.min(*left);
+                let mut steps = given;
+                let found = pattern.find_within(name, &mut steps);
+                *left -= given - steps;
+                found.ok_or_else(|| ApiError::bad_request(TOO_MANY_STEPS))
+            }
         }
     }
 }

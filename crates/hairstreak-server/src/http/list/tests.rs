@@ -1,7 +1,9 @@
 //! Lists as RabbitMQ 3.10.8 gives them: pages, filters, orders, columns, errors.
 
 use std::cell::Cell;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
 
 use serde_json::{Value, json};
 
@@ -20,8 +22,24 @@ fn bytes_of(response: Response) -> Vec<u8> {
 }
 
 fn list<R: Rows + 'static>(rows: R, query: &str) -> Result<Response, ApiError> {
-    let query = ListQuery::parse(&Query::parse(query))?;
-    answer(rows, &query, &Bounds::new(&HttpOptions::default()))
+    counting_turns(rows, query).0
+}
+
+/// The answer, and the number of times that others had a turn before it came.
+fn counting_turns<R: Rows + 'static>(rows: R, query: &str) -> (Result<Response, ApiError>, usize) {
+    let query = match ListQuery::parse(&Query::parse(query)) {
+        Ok(query) => query,
+        Err(error) => return (Err(error), 0),
+    };
+    let bounds = Bounds::new(&HttpOptions::default());
+    let mut answering = pin!(answer(rows, &query, &bounds));
+    let mut turn_count = 0;
+    loop {
+        match answering.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(result) => return (result, turn_count),
+            Poll::Pending => turn_count += 1,
+        }
+    }
 }
 
 /// Six queues in two virtual hosts, in no order.
@@ -139,7 +157,31 @@ fn a_regular_expression_that_takes_too_long_is_refused() {
     let row = json!({"vhost": "/", "name": "a".repeat(200)});
     let query = "page=1&use_regex=true&name=^(a|aa)%2B(?=x)$";
     let error = list(Held::values(vec![row]), query).err();
-    assert_eq!(error, Some(ApiError::bad_request("Pagination parameters are invalid")));
+    assert_eq!(error, Some(ApiError::bad_request("the regular expression takes too many steps")));
+}
+
+/// A filter has steps for all names together, and others have their turns between them.
+#[test]
+fn others_are_served_while_a_list_is_filtered_and_sorted() {
+    let rows = |count: usize| {
+        let row = |number: usize| json!({"vhost": "/", "name": format!("{number:05}{}", "a".repeat(200)), "n": number * 7919 % count});
+        Held::values((0..count).map(row).collect())
+    };
+    let (answer, turn_count) = counting_turns(rows(2000), "page=1&use_regex=true&name=^(a|b){1,9}$");
+    assert!(answer.is_ok() && turn_count >= 2, "{turn_count}");
+    // Tens of thousands of steps for each name.
+    let dear = "page=1&use_regex=true&name=(?:[ab]{0,10}){0,10}c";
+    let (answer, turn_count) = counting_turns(rows(2000), dear);
+    let expected = ApiError::bad_request("the regular expression takes too many steps");
+    assert_eq!(answer.err(), Some(expected));
+    assert!((10..=30).contains(&turn_count), "{turn_count}");
+    assert!(list(rows(5), dear).is_ok());
+    let (answer, turn_count) = counting_turns(rows(2000), "sort=n&columns=n");
+    assert!(turn_count >= 2000 / 128, "{turn_count}");
+    let found: Vec<Value> = serde_json::from_slice(&bytes_of(answer.unwrap())).unwrap();
+    assert!(found.iter().enumerate().all(|(index, row)| row["n"] == index), "{found:?}");
+    let (answer, turn_count) = counting_turns(counted(5000).0, "");
+    assert!(answer.is_ok() && turn_count >= 5000 / 1024, "{turn_count}");
 }
 
 /// Rows that count how many were read, and of which some are gone when they are read.
@@ -204,14 +246,30 @@ fn a_whole_list_is_read_while_it_is_sent() {
     assert!(matches!(list(rows, "columns=number").unwrap().body, ResponseBody::Whole(_)));
 }
 
+/// A client that asks for few columns gets short chunks, so that each takes a bounded time.
+#[test]
+fn a_chunk_has_a_bounded_number_of_rows() {
+    let (rows, read, _) = counted(10_000);
+    let ResponseBody::Chunks(mut chunks) = list(rows, "columns=nope").unwrap().body else {
+        panic!("no chunks")
+    };
+    let mut before = 0;
+    while chunks.next().is_some() {
+        assert!(read.get() - before <= 2048, "{}", read.get());
+        before = read.get();
+    }
+    assert_eq!(read.get(), 10_000);
+}
+
 #[test]
 fn lists_are_refused_while_others_take_the_room() {
     let bounds = Bounds::new(&HttpOptions { rows_max: 10_000, ..HttpOptions::default() });
     let query = ListQuery::default();
-    let first = answer(counted(9_000).0, &query, &bounds).unwrap();
-    let refused = answer(counted(2_000).0, &query, &bounds).err();
-    assert_eq!(refused, Some(ApiError::unavailable("too many lists are being sent")));
-    assert!(answer(counted(1_000).0, &query, &bounds).is_ok());
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let ask = |count| runtime.block_on(answer(counted(count).0, &query, &bounds));
+    let first = ask(9_000).unwrap();
+    assert_eq!(ask(2_000).err(), Some(ApiError::unavailable("too many lists are being sent")));
+    assert!(ask(1_000).is_ok());
     drop(first);
-    assert!(answer(counted(20_000).0, &query, &bounds).is_ok());
+    assert!(ask(20_000).is_ok());
 }

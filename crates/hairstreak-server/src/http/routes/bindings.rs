@@ -20,45 +20,45 @@ use crate::operator::bindings::{self, Which};
 use crate::operator::{OperatorError, queues};
 
 /// All bindings of some virtual hosts, those of the default exchange included.
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let mut rows = Vec::new();
     for host in call.hosts()? {
         let vhost: Arc<str> = host.name().into();
         rows.extend(of_default_exchange(call, &vhost));
         rows.extend(rows_of(call, &vhost, Which::All)?);
     }
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 /// The bindings from an exchange.
-pub(crate) fn list_from(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_from(call: &Call<'_>) -> Answer {
     let vhost: Arc<str> = call.vhost()?.name().into();
     let rows = match exchange_name(call.bytes("exchange")) {
         b"" => of_default_exchange(call, &vhost),
         name => rows_of(call, &vhost, Which::From(name))?,
     };
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 /// The bindings to an exchange.
-pub(crate) fn list_to(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_to(call: &Call<'_>) -> Answer {
     let vhost: Arc<str> = call.vhost()?.name().into();
     let rows = rows_of(call, &vhost, Which::ToExchange(exchange_name(call.bytes("exchange"))))?;
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 /// The bindings to a queue.
-pub(crate) fn list_of_queue(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_queue(call: &Call<'_>) -> Answer {
     let (vhost, queue): (Arc<str>, _) = (call.vhost()?.name().into(), call.bytes("queue"));
     let mut rows = vec![BindingRow::of_default_exchange(&vhost, queue)];
     rows.extend(rows_of(call, &vhost, Which::ToQueue(queue))?);
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 /// The bindings from one exchange to one queue or exchange.
-pub(crate) fn list_between(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_between(call: &Call<'_>) -> Answer {
     let rows = between(call, &Ends::of(call)?)?;
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -164,11 +164,11 @@ fn of_default_exchange(call: &Call<'_>, vhost: &Arc<str>) -> Vec<BindingRow> {
     queues.iter().map(|queue| BindingRow::of_default_exchange(vhost, &queue.name)).collect()
 }
 
-fn answer(call: &Call<'_>, rows: Vec<BindingRow>) -> Answer {
+async fn answer(call: &Call<'_>, rows: Vec<BindingRow>) -> Answer {
     let key = |row: &BindingRow| {
         let BindingInfo { source, destination, is_to_exchange, routing_key, .. } = &row.info;
         let ends = (source.clone(), *is_to_exchange, destination.clone());
         (Arc::clone(&row.vhost), ends, routing_key.clone(), properties_key(&row.info))
     };
-    call.list(Held::sorted_by_key(rows, key))
+    call.list(Held::sorted_by_key(rows, key)).await
 }

@@ -13,7 +13,7 @@ use crate::http::list::Held;
 use crate::http::rows::{ChannelRow, ConnectionIndex, channel_name};
 use crate::operator::connections;
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let mut rows = all(call)?;
     if let Some(vhost) = call.vhost_name() {
         rows.retain(|row| &*row.connection.virtual_host == vhost);
@@ -22,24 +22,24 @@ pub(crate) fn list(call: &Call<'_>) -> Answer {
     if !identity.tags().may_monitor() {
         rows.retain(|row| *row.connection.client.user == **identity.user());
     }
-    answer(call, rows)
+    answer(call, rows).await
 }
 
 /// The channels of the virtual host in the path.
-pub(crate) fn list_of_host(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_host(call: &Call<'_>) -> Answer {
     call.vhost()?;
-    list(call)
+    list(call).await
 }
 
 /// The channels of the connection in the path.
-pub(crate) fn list_of_connection(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_connection(call: &Call<'_>) -> Answer {
     let connection = find(call)?;
     may_see(call, &connection)?;
     let channels = connections::channels(call.node(), &connection.virtual_host).unwrap_or_default();
     let own = channels.into_iter().filter(|info| info.connection == connection.id);
     let index = ConnectionIndex::new(call.node());
     let rows = own.filter_map(|info| row(call, &index, &connection.virtual_host, info).transpose());
-    answer(call, rows.collect::<Result<_, _>>()?)
+    answer(call, rows.collect::<Result<_, _>>()?).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -87,9 +87,9 @@ fn row(
     }))
 }
 
-fn answer(call: &Call<'_>, rows: Vec<ChannelRow>) -> Answer {
+async fn answer(call: &Call<'_>, rows: Vec<ChannelRow>) -> Answer {
     let key = |row: &ChannelRow| {
         (row.connection.virtual_host.clone(), row.connection.name.clone(), row.info.number)
     };
-    call.list(Held::sorted_by_key(rows, key))
+    call.list(Held::sorted_by_key(rows, key)).await
 }

@@ -18,22 +18,22 @@ const REASON_HEADER: &str = "x-reason";
 /// RabbitMQ's reason.
 const REASON: &str = "Closed via management plugin";
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let mut entries = visible(call)?;
     if let Some(vhost) = call.vhost_name() {
         entries.retain(|connection| &*connection.virtual_host == vhost);
     }
-    answer(call, entries)
+    answer(call, entries).await
 }
 
 /// The connections of the virtual host in the path.
-pub(crate) fn list_of_host(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_host(call: &Call<'_>) -> Answer {
     call.vhost()?;
-    list(call)
+    list(call).await
 }
 
 /// The connections of the user in the path, with a few keys.
-pub(crate) fn list_of_user(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_user(call: &Call<'_>) -> Answer {
     let rows: Vec<Value> = of_user(call)?
         .iter()
         .map(|connection| {
@@ -41,7 +41,7 @@ pub(crate) fn list_of_user(call: &Call<'_>) -> Answer {
                 "node": &*call.state.about.node_name})
         })
         .collect();
-    call.list(Held::values(rows))
+    call.list(Held::values(rows)).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -117,10 +117,10 @@ fn not_theirs() -> ApiError {
     ApiError::not_authorised("User not authorised to access object")
 }
 
-fn answer(call: &Call<'_>, entries: Vec<Arc<ConnectionEntry>>) -> Answer {
+async fn answer(call: &Call<'_>, entries: Vec<Arc<ConnectionEntry>>) -> Answer {
     let rows = entries.into_iter().map(|connection| row(call, connection)).collect::<Result<_, _>>()?;
     let key = |row: &ConnectionRow| (row.connection.virtual_host.clone(), row.connection.name.clone());
-    call.list(Held::sorted_by_key(rows, key))
+    call.list(Held::sorted_by_key(rows, key)).await
 }
 
 fn row(call: &Call<'_>, connection: Arc<ConnectionEntry>) -> Result<ConnectionRow, ApiError> {

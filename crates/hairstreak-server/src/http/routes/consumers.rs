@@ -13,7 +13,7 @@ use crate::node::ConnectionEntry;
 use crate::operator::connections;
 
 /// Consumers of the virtual hosts where the user has permissions. A path that names another host has none.
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let identity = call.identity()?;
     let mut hosts = call.hosts()?;
     if !identity.tags().may_administer() {
@@ -27,7 +27,7 @@ pub(crate) fn list(call: &Call<'_>) -> Answer {
         rows.extend(infos.into_iter().map(|info| row(call, &index, &vhost, info)));
     }
     let key = |row: &ConsumerRow| (Arc::clone(&row.vhost), row.info.queue.clone(), row.info.tag.clone());
-    call.list(Held::sorted_by_key(rows, key))
+    call.list(Held::sorted_by_key(rows, key)).await
 }
 
 /// The consumers of a channel.

@@ -21,7 +21,7 @@ use crate::operator::exchanges;
 /// The type of an exchange whose declaration does not say one.
 const DEFAULT_TYPE: &str = "direct";
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let range = call.ranges()?.messages;
     let mut rows = Vec::new();
     for host in call.hosts()? {
@@ -29,7 +29,7 @@ pub(crate) fn list(call: &Call<'_>) -> Answer {
         let infos = exchanges::all(call.node(), &vhost).unwrap_or_default();
         rows.extend(infos.into_iter().map(|info| row(call, &vhost, info, range)));
     }
-    call.list(Held::sorted_by_key(rows, |row| (Arc::clone(&row.vhost), row.info.name.clone())))
+    call.list(Held::sorted_by_key(rows, |row| (Arc::clone(&row.vhost), row.info.name.clone()))).await
 }
 
 fn row(call: &Call<'_>, vhost: &Arc<str>, info: ExchangeInfo, range: Option<Range>) -> ExchangeRow {

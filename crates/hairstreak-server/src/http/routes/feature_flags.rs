@@ -32,12 +32,12 @@ const FLAGS: [(&str, &str); 16] = [
     ("user_limits", "Configure connection and channel limits for a user"),
 ];
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let row = |(name, description): (&str, &str)| {
         json!({"name": name, "desc": description, "doc_url": "", "state": "enabled", "stability": "required",
             "provided_by": "rabbit"})
     };
-    call.list(Held::values(FLAGS.into_iter().map(row).collect()))
+    call.list(Held::values(FLAGS.into_iter().map(row).collect())).await
 }
 
 pub(crate) fn enable(call: &Call<'_>) -> Answer {
@@ -49,6 +49,6 @@ pub(crate) fn enable(call: &Call<'_>) -> Answer {
 }
 
 /// Deprecated features: none is in use.
-pub(crate) fn list_deprecated(call: &Call<'_>) -> Answer {
-    call.list(Held::<Value>::default())
+pub(crate) async fn list_deprecated(call: &Call<'_>) -> Answer {
+    call.list(Held::<Value>::default()).await
 }

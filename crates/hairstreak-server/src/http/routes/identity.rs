@@ -29,21 +29,21 @@ pub(crate) fn auth(call: &Call<'_>) -> Answer {
 }
 
 /// The attempts to log in by each protocol that had one.
-pub(crate) fn attempts(call: &Call<'_>) -> Answer {
+pub(crate) async fn attempts(call: &Call<'_>) -> Answer {
     check_name(call)?;
     let counts = call.node().access.login_counts().into_iter();
     let rows = counts.filter(|(_, counts)| counts.attempts() > 0).map(|(protocol, counts)| {
         json!({"protocol": protocol.name(), "auth_attempts": counts.attempts(),
             "auth_attempts_failed": counts.failed, "auth_attempts_succeeded": counts.succeeded})
     });
-    call.list(Held::new(rows.collect()))
+    call.list(Held::new(rows.collect())).await
 }
 
 /// Attempts are not counted by the address of the client: strangers could make up as many as they like. RabbitMQ counts them only where
 /// `track_auth_attempt_source` says so.
-pub(crate) fn attempts_by_source(call: &Call<'_>) -> Answer {
+pub(crate) async fn attempts_by_source(call: &Call<'_>) -> Answer {
     check_name(call)?;
-    call.list(Held::<Value>::default())
+    call.list(Held::<Value>::default()).await
 }
 
 /// Counts attempts from 0 again.
@@ -61,6 +61,6 @@ pub(crate) async fn hash_password(call: &Call<'_>) -> Answer {
 }
 
 /// The web page's plugins, of which there are none.
-pub(crate) fn extensions(call: &Call<'_>) -> Answer {
-    call.list(Held::<Value>::default())
+pub(crate) async fn extensions(call: &Call<'_>) -> Answer {
+    call.list(Held::<Value>::default()).await
 }

@@ -10,14 +10,14 @@ use crate::http::error::ApiError;
 use crate::http::list::Held;
 use crate::operator::{erlang, users, virtual_hosts};
 
-pub(crate) fn list_of_vhosts(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_vhosts(call: &Call<'_>) -> Answer {
     let hosts = call.hosts()?;
     let definitions = virtual_hosts::all(call.node()).into_iter();
     let limited = definitions
         .filter(|definition| !definition.limits.is_empty())
         .filter(|definition| hosts.iter().any(|host| host.name() == definition.name));
     let rows = limited.map(|definition| json!({"vhost": definition.name, "value": definition.limits}));
-    call.list(Held::values(rows.collect()))
+    call.list(Held::values(rows.collect())).await
 }
 
 pub(crate) async fn set_of_vhost(call: &mut Call<'_>) -> Answer {
@@ -35,14 +35,14 @@ pub(crate) async fn clear_of_vhost(call: &Call<'_>) -> Answer {
     deleted(virtual_hosts::set_limit(call.node(), host.name(), call.text("name")?, None)?).await
 }
 
-pub(crate) fn list_of_users(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_users(call: &Call<'_>) -> Answer {
     let all = match call.found.name("user") {
         None => users::all(call.node()),
         Some(_) => vec![users::find(call.node(), call.text("user")?)?],
     };
     let limited = all.into_iter().filter(|user| !user.limits.is_empty());
     let rows = limited.map(|user| json!({"user": user.name, "value": user.limits}));
-    call.list(Held::values(rows.collect()))
+    call.list(Held::values(rows.collect())).await
 }
 
 pub(crate) async fn set_of_user(call: &mut Call<'_>) -> Answer {

@@ -57,9 +57,9 @@ struct NodeRow<'a> {
     counted: Counted,
 }
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let row = serde_json::to_value(row(call)?).unwrap_or_default();
-    call.list(Held::new(vec![row]))
+    call.list(Held::new(vec![row])).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {

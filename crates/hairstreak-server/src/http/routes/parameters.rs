@@ -27,7 +27,7 @@ const NOT_THIS_WAY: &str = "policies may not be set using this method";
 const POLICY_FIELDS: [&str; 3] = ["definition", "pattern", "priority"];
 const POLICY_FIELDS_OPTIONAL: [&str; 1] = ["apply-to"];
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let component = call.found.name("component").map(String::from_utf8_lossy);
     let hosts = call.hosts()?;
     let hosts: BTreeSet<&str> = hosts.iter().map(|host| host.name()).collect();
@@ -35,7 +35,7 @@ pub(crate) fn list(call: &Call<'_>) -> Answer {
     rows.retain(|row| {
         hosts.contains(&*row.vhost) && component.as_ref().is_none_or(|name| **name == row.component)
     });
-    call.list(Held::values(rows.iter().map(|row| json!(row)).collect()))
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
 }
 
 /// The parameters of the node, operator policies among them. Users' policies are among them only where a client asks for their component.
@@ -139,9 +139,9 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
     deleted(parameters::delete(call.node(), &vhost, &component, &name)?).await
 }
 
-pub(crate) fn list_global(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_global(call: &Call<'_>) -> Answer {
     let rows = parameters::all_global(call.node());
-    call.list(Held::values(rows.iter().map(|row| json!(row)).collect()))
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
 }
 
 pub(crate) fn show_global(call: &Call<'_>) -> Answer {

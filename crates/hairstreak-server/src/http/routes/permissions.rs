@@ -11,22 +11,22 @@ use crate::http::list::Held;
 use crate::operator::users::By;
 use crate::operator::{Done, OperatorError, users, virtual_hosts};
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
-    answer(call, &users::permissions(call.node()))
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
+    answer(call, &users::permissions(call.node())).await
 }
 
-pub(crate) fn list_of_vhost(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_vhost(call: &Call<'_>) -> Answer {
     let vhost = existing_vhost(call)?;
     let mut rows = users::permissions(call.node());
     rows.retain(|row| row.vhost == vhost);
-    answer(call, &rows)
+    answer(call, &rows).await
 }
 
-pub(crate) fn list_of_user(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_of_user(call: &Call<'_>) -> Answer {
     let user = existing_user(call)?;
     let mut rows = users::permissions(call.node());
     rows.retain(|row| row.user == user);
-    answer(call, &rows)
+    answer(call, &rows).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
@@ -56,27 +56,27 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
     deleted(users::clear_permission(call.node(), &row.vhost, &row.user, By::Operator)?).await
 }
 
-pub(crate) fn list_topics(call: &Call<'_>) -> Answer {
-    answer(call, &users::topic_permissions(call.node()))
+pub(crate) async fn list_topics(call: &Call<'_>) -> Answer {
+    answer(call, &users::topic_permissions(call.node())).await
 }
 
-pub(crate) fn list_topics_of_vhost(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_topics_of_vhost(call: &Call<'_>) -> Answer {
     let vhost = existing_vhost(call)?;
     let mut rows = users::topic_permissions(call.node());
     rows.retain(|row| row.vhost == vhost);
-    answer(call, &rows)
+    answer(call, &rows).await
 }
 
-pub(crate) fn list_topics_of_user(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_topics_of_user(call: &Call<'_>) -> Answer {
     let user = existing_user(call)?;
     let mut rows = users::topic_permissions(call.node());
     rows.retain(|row| row.user == user);
-    answer(call, &rows)
+    answer(call, &rows).await
 }
 
 /// The rows of a user in a virtual host; RabbitMQ gives all of them, also where the path names an exchange.
-pub(crate) fn show_topics(call: &Call<'_>) -> Answer {
-    answer(call, &find_topics(call)?)
+pub(crate) async fn show_topics(call: &Call<'_>) -> Answer {
+    answer(call, &find_topics(call)?).await
 }
 
 fn find_topics(call: &Call<'_>) -> Result<Vec<TopicPermissionDefinition>, ApiError> {
@@ -130,9 +130,9 @@ fn existing_user<'a>(call: &'a Call<'_>) -> Result<&'a str, ApiError> {
 }
 
 /// Rows by virtual host and user.
-fn answer<T: Serialize>(call: &Call<'_>, rows: &[T]) -> Answer {
+async fn answer<T: Serialize>(call: &Call<'_>, rows: &[T]) -> Answer {
     let rows = rows.iter().map(|row| json!(row)).collect();
     let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let key = |row: &serde_json::Value| ["vhost", "user", "exchange"].map(|key| text(row, key));
-    call.list(Held::sorted_by_key(rows, key))
+    call.list(Held::sorted_by_key(rows, key)).await
 }

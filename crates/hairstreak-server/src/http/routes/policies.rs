@@ -12,11 +12,11 @@ use crate::http::list::Held;
 use crate::operator::{OperatorError, erlang, policies};
 
 /// Those of the virtual hosts where the user has permissions.
-pub(crate) fn list(call: &Call<'_>, scope: Scope) -> Answer {
+pub(crate) async fn list(call: &Call<'_>, scope: Scope) -> Answer {
     let hosts = call.hosts()?;
     let mut rows = policies::all(call.node(), scope);
     rows.retain(|row| hosts.iter().any(|host| host.name() == row.vhost));
-    call.list(Held::values(rows.iter().map(|row| json!(row)).collect()))
+    call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
 }
 
 pub(crate) fn show(call: &Call<'_>, scope: Scope) -> Answer {

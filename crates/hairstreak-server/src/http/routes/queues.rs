@@ -34,7 +34,7 @@ struct QueueRows {
 /// The place of a host among those of the list, and the name of a queue.
 type Key = (u32, Box<[u8]>);
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let rows = QueueRows {
         state: Arc::clone(call.state),
         hosts: call.hosts()?.into_iter().map(|host| (host.name().into(), host)).collect(),
@@ -42,7 +42,7 @@ pub(crate) fn list(call: &Call<'_>) -> Answer {
         ranges: call.ranges()?,
         shown: shown(&call.request.query),
     };
-    call.list(rows)
+    call.list(rows).await
 }
 
 /// The parts of queues that the parameters ask for.

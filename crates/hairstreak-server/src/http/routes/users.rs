@@ -16,20 +16,20 @@ use crate::operator::{Done, OperatorError};
 /// The algorithm of a hash that does not say one.
 const DEFAULT_ALGORITHM: &str = "rabbit_password_hashing_sha256";
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
-    answer(call, users::all(call.node()))
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
+    answer(call, users::all(call.node())).await
 }
 
 /// The users that have no permissions.
-pub(crate) fn list_without_permissions(call: &Call<'_>) -> Answer {
+pub(crate) async fn list_without_permissions(call: &Call<'_>) -> Answer {
     let permissions = users::permissions(call.node());
     let mut all = users::all(call.node());
     all.retain(|user| permissions.iter().all(|row| row.user != user.name));
-    answer(call, all)
+    answer(call, all).await
 }
 
-fn answer(call: &Call<'_>, users: Vec<UserDefinition>) -> Answer {
-    call.list(Held::values(users.iter().map(|user| json!(user)).collect()))
+async fn answer(call: &Call<'_>, users: Vec<UserDefinition>) -> Answer {
+    call.list(Held::values(users.iter().map(|user| json!(user)).collect())).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {

@@ -83,14 +83,14 @@ impl Serialize for VhostRow {
     }
 }
 
-pub(crate) fn list(call: &Call<'_>) -> Answer {
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let identity = call.identity()?;
     let mut definitions = virtual_hosts::all(call.node());
     if !identity.tags().sees_all_virtual_hosts() {
         definitions.retain(|definition| identity.may_access(&definition.name));
     }
     let rows = definitions.into_iter().map(|definition| row(call, definition)).collect::<Result<_, _>>()?;
-    call.list(Held::new(rows))
+    call.list(Held::new(rows)).await
 }
 
 pub(crate) fn show(call: &Call<'_>) -> Answer {
