@@ -23,8 +23,6 @@ const UNKNOWN_ESCAPE: &[u8] = b"\\ufffd";
 pub struct JsonText<'a> {
     given: &'a [u8],
     json: Cow<'a, [u8]>,
-    /// Places of the JSON from which on places of the text differ: the place in both.
-    shifts: Vec<(usize, usize)>,
 }
 
 /// The way through a text.
@@ -32,7 +30,9 @@ struct Tidying<'a> {
     given: &'a [u8],
     at: usize,
     json: Vec<u8>,
-    shifts: Vec<(usize, usize)>,
+    /// A place of the JSON, and that of the text that became it.
+    sought: usize,
+    found: Option<usize>,
     /// The last byte that counts, and its place in the JSON.
     last: (u8, usize),
     /// The byte that counted before.
@@ -43,18 +43,11 @@ impl<'a> JsonText<'a> {
     /// The JSON that a text stands for. The text is copied only if the two differ.
     pub fn new(given: &'a [u8]) -> JsonText<'a> {
         if is_plain(given) {
-            return JsonText { given, json: given.into(), shifts: Vec::new() };
+            return JsonText { given, json: given.into() };
         }
-        let mut tidying = Tidying {
-            given,
-            at: 0,
-            json: Vec::with_capacity(given.len()),
-            shifts: Vec::new(),
-            last: (0, 0),
-            before_last: 0,
-        };
+        let mut tidying = Tidying::new(given, usize::MAX);
         tidying.run();
-        JsonText { given, json: tidying.json.into(), shifts: tidying.shifts }
+        JsonText { given, json: tidying.json.into() }
     }
 
     /// The JSON.
@@ -72,12 +65,22 @@ impl<'a> JsonText<'a> {
         let line_start =
             self.json.split_inclusive(|byte| *byte == b'\n').take(error.line().saturating_sub(1));
         let place = line_start.map(<[u8]>::len).sum::<usize>() + error.column().saturating_sub(1);
-        let shift = self.shifts.partition_point(|(json, _)| *json <= place).checked_sub(1);
-        let (json, given) = shift.map_or((0, 0), |index| self.shifts[index]);
-        let before = &self.given[..(given + place - json).min(self.given.len())];
+        let before = &self.given[..self.given_place(place).min(self.given.len())];
         let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
         let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
         format!("{reason} at line {line} column {column}")
+    }
+}
+
+impl JsonText<'_> {
+    /// The place of the text that became a place of the JSON. Only errors ask, so that the way is gone once more and nothing is kept.
+    fn given_place(&self, place: usize) -> usize {
+        if matches!(self.json, Cow::Borrowed(_)) {
+            return place;
+        }
+        let mut tidying = Tidying::new(self.given, place);
+        tidying.run();
+        tidying.found.unwrap_or(self.given.len())
     }
 }
 
@@ -109,6 +112,25 @@ fn is_plain(given: &[u8]) -> bool {
 }
 
 impl Tidying<'_> {
+    fn new(given: &[u8], sought: usize) -> Tidying<'_> {
+        Tidying {
+            given,
+            at: 0,
+            json: Vec::with_capacity(given.len()),
+            sought,
+            found: None,
+            last: (0, 0),
+            before_last: 0,
+        }
+    }
+
+    /// Notes the place that is sought, if it is among the next bytes: `count` of the text become `json_count` of the JSON.
+    fn seek(&mut self, count: usize, json_count: usize) {
+        if self.found.is_none() && self.json.len() + json_count > self.sought {
+            self.found = Some(self.at + (self.sought - self.json.len()).min(count));
+        }
+    }
+
     fn run(&mut self) {
         if self.given.starts_with(MARK) {
             self.blank(MARK.len());
@@ -140,6 +162,7 @@ impl Tidying<'_> {
         if !byte.is_ascii_whitespace() {
             self.note(byte);
         }
+        self.seek(1, 1);
         self.json.push(byte);
         self.at += 1;
     }
@@ -151,6 +174,7 @@ impl Tidying<'_> {
 
     /// Puts spaces for that many bytes. Line feeds stay.
     fn blank(&mut self, count: usize) {
+        self.seek(count, count);
         let blanked = &self.given[self.at..self.at + count];
         self.json.extend(blanked.iter().map(|byte| if *byte == b'\n' { b'\n' } else { b' ' }));
         self.at += count;
@@ -158,11 +182,9 @@ impl Tidying<'_> {
 
     /// Puts other bytes for `count` bytes.
     fn replace(&mut self, count: usize, by: &[u8]) {
+        self.seek(count, by.len());
         self.json.extend_from_slice(by);
         self.at += count;
-        if by.len() != count {
-            self.shifts.push((self.json.len(), self.at));
-        }
     }
 
     fn string(&mut self, quote: u8) {
@@ -173,7 +195,7 @@ impl Tidying<'_> {
                 _ if byte == quote => return self.replace(1, b"\""),
                 b'"' => self.replace(1, b"\\\""),
                 b'\\' => self.escape(),
-                0..0x20 => self.replace(1, format!("\\u{byte:04x}").as_bytes()),
+                0..0x20 => self.replace(1, &control_escape(byte)),
                 0x80.. => self.character(),
                 _ => self.replace(1, &[byte]),
             }
@@ -220,6 +242,12 @@ impl Tidying<'_> {
             None => self.replace(1, UNKNOWN),
         }
     }
+}
+
+/// The escape of a control character.
+fn control_escape(byte: u8) -> [u8; 6] {
+    let digit = b"0123456789abcdef"[usize::from(byte % 16)];
+    [b'\\', b'u', b'0', b'0', b'0' + byte / 16, digit]
 }
 
 #[cfg(test)]
@@ -272,6 +300,7 @@ mod tests {
             (b"{,}", "key must be a string at line 1 column 2"),
             (b"# c\n{}", "expected value at line 1 column 1"),
             (b"{\n /* a\n b */ 'a\"': \"\n\", x}", "key must be a string at line 4 column 4"),
+            (b"{'a': '\x01\x1f\\'\xe4\"', x}", "key must be a string at line 1 column 17"),
             (b"{\"a\":NaN}", "expected value at line 1 column 6"),
             (b"{\"a\":01}", "invalid number at line 1 column 7"),
             (b"{} x", "trailing characters at line 1 column 4"),

@@ -12,6 +12,7 @@ use super::request::Request;
 use super::response::Response;
 use super::routes::{Found, Requirement};
 use super::state::State;
+use super::worker::Owner;
 use crate::access::{Identity, Tags};
 use crate::definitions::Fields;
 use crate::node::{Commit, Node, SharedHost};
@@ -19,6 +20,9 @@ use crate::operator::Done;
 
 /// The header that stands for a virtual host in the path.
 pub(crate) const VHOST_HEADER: &str = "x-vhost";
+
+/// Bytes of a body that the HTTP thread itself parses.
+const PARSED_SIZE_MAX: usize = 64 * 1024;
 
 /// The answer to a call.
 pub(crate) type Answer = Result<Response, ApiError>;
@@ -130,7 +134,25 @@ impl Call<'_> {
     /// Those of [`Call::bytes_of_body`], and 400: see [`Fields::parse`].
     pub(crate) async fn body(&mut self) -> Result<Fields, ApiError> {
         let bytes = self.bytes_of_body(self.state.options.body_size_max).await?;
-        Fields::parse(&bytes)
+        if bytes.len() <= PARSED_SIZE_MAX {
+            return Fields::parse(&bytes);
+        }
+        self.work(None, move || Fields::parse(&bytes)).await?
+    }
+
+    /// Has a thread beside the HTTP thread work, behind earlier work of the user and of a virtual host.
+    ///
+    /// # Errors
+    ///
+    /// See [`Workers::run`](super::worker::Workers::run).
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        virtual_host: Option<&str>,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let user = self.identity.as_ref().map(|identity| Owner::User((**identity.user()).into()));
+        let host = virtual_host.map(|name| Owner::Host(name.into()));
+        self.state.workers.run(user.into_iter().chain(host).collect(), work).await
     }
 
     /// Reads the body and fails unless the fields are there.

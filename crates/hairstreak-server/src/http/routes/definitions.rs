@@ -23,7 +23,7 @@ pub(crate) async fn export(call: &Call<'_>) -> Answer {
         let object = exported(&state, vhost.as_deref())?;
         Ok::<_, OperatorError>(serde_json::to_vec(&object).unwrap_or_default())
     };
-    let response = Response::whole(call.state.workers.run(work).await??);
+    let response = Response::whole(call.work(None, work).await??);
     Ok(match call.request.query.get("download") {
         None => response,
         Some(name) => {
@@ -81,7 +81,7 @@ pub(crate) async fn import(call: &mut Call<'_>) -> Answer {
     }
     let state = Arc::clone(call.state);
     let work = move || imported(&state, &body, form.as_deref(), vhost.as_deref());
-    let mut imported = call.state.workers.run(work).await??;
+    let mut imported = call.work(None, work).await??;
     for commit in std::mem::take(&mut imported.commits) {
         kept(commit).await?;
     }

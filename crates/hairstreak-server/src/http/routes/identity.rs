@@ -56,7 +56,7 @@ pub(crate) fn reset_attempts(call: &Call<'_>) -> Answer {
 /// The hash of a password in a form that definitions take.
 pub(crate) async fn hash_password(call: &Call<'_>) -> Answer {
     let (state, password) = (Arc::clone(call.state), call.bytes("password").to_vec());
-    let hash = call.state.workers.run(move || users::hash_password(&state.node, &password)).await??;
+    let hash = call.work(None, move || users::hash_password(&state.node, &password)).await??;
     call.object(&json!({"ok": hash.to_export()}))
 }
 

@@ -65,17 +65,17 @@ pub(super) async fn set_fields(
         priority,
     };
     let state = Arc::clone(call.state);
-    match call.state.workers.run(move || policies::put(&state.node, scope, policy)).await? {
+    match call.work(Some(host.name()), move || policies::put(&state.node, scope, policy)).await? {
         Err(OperatorError::Bad(text)) => Err(refuse(text)),
         result => put(result?).await,
     }
 }
 
 pub(crate) async fn clear(call: &Call<'_>, scope: Scope) -> Answer {
-    let policy = find(call, scope)?;
+    let (policy, host) = (find(call, scope)?, call.vhost()?);
     let state = Arc::clone(call.state);
     let work = move || policies::delete(&state.node, scope, &policy.vhost, &policy.name);
-    deleted(call.state.workers.run(work).await??).await
+    deleted(call.work(Some(host.name()), work).await??).await
 }
 
 /// RabbitMQ escapes what it says of a user's policy for HTML, and not what it says of an operator's.

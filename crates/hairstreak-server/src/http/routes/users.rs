@@ -96,7 +96,7 @@ fn read_hash(text: &str, algorithm: &str) -> Result<PasswordHash, ApiError> {
 async fn hash(call: &Call<'_>, password: String) -> Result<PasswordHash, ApiError> {
     let state = Arc::clone(call.state);
     let hash = move || users::hash_password(&state.node, password.as_bytes());
-    Ok(call.state.workers.run(hash).await??)
+    Ok(call.work(None, hash).await??)
 }
 
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {

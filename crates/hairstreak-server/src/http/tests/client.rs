@@ -47,6 +47,13 @@ impl Client {
         begun
     }
 
+    /// Sends a whole request, and does not wait for the answer.
+    pub(super) fn begin_all(&self, method: &str, target: &str, body: &str) -> Begun {
+        let mut begun = self.begin(method, target, "", body.len());
+        begun.0.write_all(body.as_bytes()).unwrap();
+        begun
+    }
+
     fn begin(&self, method: &str, target: &str, headers: &str, size: usize) -> Begun {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -123,11 +130,19 @@ impl Client {
     }
 }
 
-/// A request whose body is to come.
+/// A request whose answer is to come.
 pub(super) struct Begun(TcpStream);
 
 impl Begun {
-    /// Sends the body, and reads the answer.
+    /// Whether some of the answer is there.
+    pub(super) fn is_answered(&self) -> bool {
+        self.0.set_nonblocking(true).unwrap();
+        let peeked = self.0.peek(&mut [0; 1]);
+        self.0.set_nonblocking(false).unwrap();
+        peeked.is_ok()
+    }
+
+    /// Sends the rest of the body, and reads the answer.
     pub(super) fn end(mut self, body: &[u8]) -> Answered {
         self.0.write_all(body).unwrap();
         let mut bytes = Vec::new();

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::client::Begun;
 use super::node::TestNode;
 
 #[test]
@@ -142,6 +143,65 @@ fn only_administrators_set_operator_policies_at_either_path() {
         }
     }
     assert_eq!(policymaker.get("/api/parameters")[0]["name"], "o1");
+}
+
+/// Changes of one user and of one virtual host have one thread: others have their passwords hashed meanwhile.
+#[test]
+fn changes_of_policies_wait_for_each_other_and_leave_threads_for_others() {
+    let node = TestNode::start();
+    let administrator = node.client();
+    let makers = ["u1", "u2", "u3", "u4"].map(|name| node.client_of(name, "policymaker"));
+    for number in 0..4 {
+        administrator.change("PUT", &format!("/api/vhosts/v{number}"), "{}");
+        let row = r#"{"configure":".*","write":".*","read":".*"}"#;
+        administrator.change("PUT", &format!("/api/permissions/v{number}/u1"), row);
+    }
+    let body = r#"{"pattern":"^a","definition":{"max-length":5}}"#;
+    let held = node.node.changing.lock();
+    let of_host = makers.iter().map(|maker| (maker, "%2F".to_owned()));
+    let of_user = (0..4).map(|number| (&makers[0], format!("v{number}")));
+    let waiting: Vec<Begun> = of_host
+        .chain(of_user)
+        .zip(1..)
+        .map(|((maker, host), number)| {
+            maker.begin_all("PUT", &format!("/api/policies/{host}/p{number}"), body)
+        })
+        .collect();
+    for _ in 0..3 {
+        assert!(administrator.get("/api/auth/hash_password/x")["ok"].is_string());
+    }
+    drop(held);
+    assert!(waiting.into_iter().all(|begun| begun.end(b"").status == 201));
+}
+
+/// While all threads are taken a long body waits, and the HTTP thread does not read it.
+#[test]
+fn a_long_body_is_read_beside_the_http_thread() {
+    let node = TestNode::start();
+    let administrator = node.client();
+    let makers = ["u1", "u2", "u3", "u4"].map(|name| node.client_of(name, "policymaker"));
+    for name in ["u1", "u2", "u3", "u4"] {
+        administrator.change("PUT", &format!("/api/vhosts/{name}"), "{}");
+        let row = r#"{"configure":".*","write":".*","read":".*"}"#;
+        administrator.change("PUT", &format!("/api/permissions/{name}/{name}"), row);
+    }
+    let body = r#"{"pattern":"^a","definition":{"max-length":5}}"#;
+    let held = node.node.changing.lock();
+    let hosts = makers.iter().zip(["u1", "u2", "u3", "u4"]);
+    let waiting: Vec<Begun> =
+        hosts.map(|(maker, host)| maker.begin_all("PUT", &format!("/api/policies/{host}/p"), body)).collect();
+    for _ in 0..3 {
+        administrator.get("/api/whoami");
+    }
+    let long = format!("{{\"x\":\"{}\"}}", "\u{1}".repeat(100_000));
+    let long = administrator.begin_all("PUT", "/api/queues/%2F/long", &long);
+    for _ in 0..3 {
+        administrator.get("/api/whoami");
+    }
+    assert!(!long.is_answered());
+    drop(held);
+    assert!(waiting.into_iter().all(|begun| begun.end(b"").status == 201));
+    assert_eq!(long.end(b"").status, 201);
 }
 
 /// Whatever comes meanwhile, each queue has the policies that are there when the last answer has come.
