@@ -30,6 +30,13 @@ impl Catalog {
         self.kinds.read().get(&place.kind)?.get(&place.key).cloned()
     }
 
+    /// The number of definitions of a kind that belong to a virtual host.
+    pub fn count_of_host(&self, kind: Kind, virtual_host: &str) -> usize {
+        let kinds = self.kinds.read();
+        let all = kinds.get(&kind).into_iter().flat_map(BTreeMap::values);
+        all.filter(|definition| definition.virtual_host() == Some(virtual_host)).count()
+    }
+
     /// All definitions of a kind, by their names.
     pub fn all(&self, kind: Kind) -> Vec<Definition> {
         self.kinds.read().get(&kind).map(|all| all.values().cloned().collect()).unwrap_or_default()

@@ -1,6 +1,6 @@
 //! Policies and operator policies.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Begun;
 use super::node::TestNode;
@@ -143,6 +143,43 @@ fn only_administrators_set_operator_policies_at_either_path() {
         }
     }
     assert_eq!(policymaker.get("/api/parameters")[0]["name"], "o1");
+}
+
+#[test]
+fn a_virtual_host_has_a_bounded_number_of_policies() {
+    const POLICIES_MAX: usize = 1024;
+    let node = TestNode::start();
+    let client = node.client();
+    let body = r#"{"pattern":"^a","definition":{"max-length":5},"priority":0,"apply-to":"queues"}"#;
+    let policy = |number: usize| json!({"vhost": "/", "name": format!("p{number}"), "pattern": "^a", "definition": {"max-length": 5}});
+    let operator = |number: usize| {
+        let value = json!({"pattern": "^a", "definition": {"max-length": 5}, "priority": 0});
+        json!({"vhost": "/", "component": "operator_policy", "name": format!("p{number}"), "value": value})
+    };
+    let file = |from: usize, count: usize| {
+        let numbers = from..from + count;
+        let parameters: Vec<Value> = numbers.clone().map(operator).collect();
+        let policies: Vec<Value> = numbers.map(policy).collect();
+        json!({"policies": policies, "parameters": parameters}).to_string()
+    };
+    client.check("POST", "/api/definitions", &file(1, POLICIES_MAX - 1), 204, "");
+    for (at, kind) in [("policies", "policy"), ("operator-policies", "operator policy")] {
+        client.check("PUT", &format!("/api/{at}/%2F/last"), body, 201, "");
+        let reason = format!("\"cannot set {kind} 'more': {kind} limit in vhost '/' (1024) is reached\"");
+        client.bad("PUT", &format!("/api/{at}/%2F/more"), body, &reason);
+        client.check("PUT", &format!("/api/{at}/%2F/p7"), body, 204, "");
+    }
+    let set = json!({"value": operator(0)["value"]}).to_string();
+    let reason =
+        "\"cannot set operator policy 'more': operator policy limit in vhost '/' (1024) is reached\"";
+    client.bad("PUT", "/api/parameters/operator_policy/%2F/more", &set, reason);
+    let answered = client.ask("POST", "/api/definitions", &file(POLICIES_MAX, 2));
+    let reason = answered.json()["reason"].to_string();
+    assert_eq!((answered.status, reason.matches("is reached").count()), (400, 4), "{reason}");
+    client.change("PUT", "/api/vhosts/other", "{}");
+    client.check("PUT", "/api/policies/other/more", body, 201, "");
+    client.check("DELETE", "/api/policies/%2F/last", "", 204, "");
+    client.check("PUT", "/api/policies/%2F/more", body, 201, "");
 }
 
 /// Changes of one user and of one virtual host have one thread: others have their passwords hashed meanwhile.
