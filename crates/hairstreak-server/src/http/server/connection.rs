@@ -49,22 +49,24 @@ pub(super) async fn serve<S: Service>(
     serving: Rc<Serving<S>>,
     Accepted { stream, peer, tls }: Accepted,
     mut stops: watch::Receiver<bool>,
+    keeping: Rc<Keeping>,
     _place: OwnedSemaphorePermit,
 ) {
     // Small responses leave at once. A socket that refuses is served all the same.
     let _ = stream.set_nodelay(true);
     let stream = TimedStream::new(stream, serving.options.write_timeout);
-    let Some(tls) = tls else { return serve_stream(serving, stream, peer, stops).await };
+    let Some(tls) = tls else { return serve_stream(serving, stream, peer, stops, keeping).await };
     // The handshake has the time of the first request header.
     let handshake = TlsAcceptor::from(tls.config()).accept(stream);
     let handshake = tokio::time::timeout(serving.options.first_header_timeout, handshake);
     // A failed handshake ends this connection alone.
-    let stream = match race(handshake, stops.wait_for(|stops| *stops)).await {
+    let ends = race(stops.wait_for(|stops| *stops), keeping.gives_way());
+    let stream = match race(handshake, ends).await {
         First::Left(Ok(Ok(stream))) => Some(stream),
         _ => None,
     };
     if let Some(stream) = stream {
-        serve_stream(serving, stream, peer, stops).await;
+        serve_stream(serving, stream, peer, stops, keeping).await;
     }
 }
 
@@ -73,11 +75,11 @@ async fn serve_stream<S: Service>(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     peer: SocketAddr,
     mut stops: watch::Receiver<bool>,
+    keeping: Rc<Keeping>,
 ) {
     let HttpOptions { first_header_timeout, header_timeout, .. } = serving.options;
     let has_asked = Rc::new(Cell::new(false));
     let asks = Rc::clone(&has_asked);
-    let keeping = Keeping::new(&serving.idle);
     let kept = Rc::clone(&keeping);
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         asks.set(true);

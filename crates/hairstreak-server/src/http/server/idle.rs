@@ -1,4 +1,4 @@
-//! `Idle`: the connections that wait for a further request. They give way to new connections where all places are taken.
+//! `Idle`: the connections without a request. They give way to new connections where all places or descriptors are taken.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -6,10 +6,17 @@ use std::rc::Rc;
 
 use tokio::sync::Notify;
 
-/// The connections of a server that wait, those that have waited longest first.
+/// The place of a connection among those that wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    has_asked: bool,
+    number: u64,
+}
+
+/// The connections of a server that wait: first those that have never asked, and among them those that have waited longest.
 #[derive(Debug, Default)]
 pub(super) struct Idle {
-    waiting: RefCell<BTreeMap<u64, Rc<Notify>>>,
+    waiting: RefCell<BTreeMap<Place, Rc<Notify>>>,
     last: Cell<u64>,
 }
 
@@ -17,8 +24,7 @@ pub(super) struct Idle {
 #[derive(Debug)]
 pub(super) struct Keeping {
     idle: Rc<Idle>,
-    /// The place among those that wait.
-    number: Cell<Option<u64>>,
+    place: Cell<Option<Place>>,
     closes: Rc<Notify>,
 }
 
@@ -27,7 +33,7 @@ pub(super) struct Keeping {
 pub(in crate::http) struct Busy(Rc<Keeping>);
 
 impl Idle {
-    /// Has the connection that has waited longest close. Returns false if none waits.
+    /// Has the first connection close. Returns false if none waits.
     pub(super) fn close_one(&self) -> bool {
         let first = self.waiting.borrow_mut().pop_first();
         first.map(|(_, closes)| closes.notify_one()).is_some()
@@ -35,9 +41,11 @@ impl Idle {
 }
 
 impl Keeping {
-    /// A connection that has not asked. That has a time limit of its own.
+    /// A connection that has never asked.
     pub(super) fn new(idle: &Rc<Idle>) -> Rc<Keeping> {
-        Rc::new(Keeping { idle: Rc::clone(idle), number: Cell::default(), closes: Rc::default() })
+        let keeping = Keeping { idle: Rc::clone(idle), place: Cell::default(), closes: Rc::default() };
+        keeping.wait(false);
+        Rc::new(keeping)
     }
 
     /// A request has come.
@@ -51,16 +59,17 @@ impl Keeping {
         self.closes.notified().await;
     }
 
-    fn wait(&self) {
+    fn wait(&self, has_asked: bool) {
         let number = self.idle.last.get() + 1;
         self.idle.last.set(number);
-        self.idle.waiting.borrow_mut().insert(number, Rc::clone(&self.closes));
-        self.number.set(Some(number));
+        let place = Place { has_asked, number };
+        self.idle.waiting.borrow_mut().insert(place, Rc::clone(&self.closes));
+        self.place.set(Some(place));
     }
 
     fn forget(&self) {
-        if let Some(number) = self.number.take() {
-            self.idle.waiting.borrow_mut().remove(&number);
+        if let Some(place) = self.place.take() {
+            self.idle.waiting.borrow_mut().remove(&place);
         }
     }
 }
@@ -73,6 +82,6 @@ impl Drop for Keeping {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.wait();
+        self.0.wait(true);
     }
 }

@@ -8,13 +8,16 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hairstreak_transport::tls::TlsServer;
+use rustix::io::Errno;
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
 use super::connection::{self, Accepted, Serving};
+use super::idle::Keeping;
 use super::listener::HttpListener;
+use super::race::{First, race};
 use super::service::Service;
 use crate::http::bounds::Bounds;
 use crate::http::options::HttpOptions;
@@ -23,6 +26,8 @@ use crate::http::options::HttpOptions;
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// The pause where a connection gives its descriptor to the one that could not be accepted.
+const GIVE_WAY_PAUSE: Duration = Duration::from_millis(1);
 /// The time that a connection that gives way has to close.
 const GIVE_WAY_TIME_MAX: Duration = Duration::from_secs(1);
 
@@ -132,20 +137,42 @@ async fn accept<S: Service>(
             Ok((stream, peer)) => {
                 let (serving, stops) = (Rc::clone(&serving), stops.clone());
                 let accepted = Accepted { stream, peer, tls: tls.clone() };
-                let place = Arc::clone(&places).try_acquire_owned();
-                if let Ok(place) = place {
-                    tokio::task::spawn_local(connection::serve(serving, accepted, stops, place));
-                } else if serving.idle.close_one() {
-                    let place = tokio::time::timeout(GIVE_WAY_TIME_MAX, Arc::clone(&places).acquire_owned());
-                    tokio::task::spawn_local(async move {
-                        if let Ok(Ok(place)) = place.await {
-                            connection::serve(serving, accepted, stops, place).await;
-                        }
-                    });
-                }
+                let place = Arc::clone(&places).try_acquire_owned().ok();
                 // Without a place the stream is dropped, and so closed.
+                if place.is_none() && !serving.idle.close_one() {
+                    continue;
+                }
+                // Whoever waits for a place may give way, too: the newest client is served.
+                let keeping = Keeping::new(&serving.idle);
+                let places = Arc::clone(&places);
+                tokio::task::spawn_local(async move {
+                    let place = match place {
+                        Some(place) => Some(place),
+                        None => next_place(places, &keeping).await,
+                    };
+                    if let Some(place) = place {
+                        connection::serve(serving, accepted, stops, keeping, place).await;
+                    }
+                });
             }
-            Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            Err(error) => {
+                let gives_way = is_short_of_descriptors(&error) && serving.idle.close_one();
+                tokio::time::sleep(if gives_way { GIVE_WAY_PAUSE } else { ACCEPT_PAUSE }).await;
+            }
         }
     }
+}
+
+/// The place of a connection that closes. `None`: there is none, or the waiting connection has to give way itself.
+async fn next_place(places: Arc<Semaphore>, keeping: &Keeping) -> Option<OwnedSemaphorePermit> {
+    let place = tokio::time::timeout(GIVE_WAY_TIME_MAX, places.acquire_owned());
+    match race(place, keeping.gives_way()).await {
+        First::Left(place) => place.ok()?.ok(),
+        First::Right(()) => None,
+    }
+}
+
+fn is_short_of_descriptors(error: &io::Error) -> bool {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    matches!(number, Some(Errno::MFILE | Errno::NFILE))
 }

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 
 use hairstreak_testkit::BoundedCommand;
 use hyper::StatusCode;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use super::{HttpServer, Service};
 use crate::http::options::HttpOptions;
 use crate::http::request::Request;
 use crate::http::response::{Chunks, Response};
+use crate::process::descriptor_count;
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The variable that a test has in a process of its own.
@@ -234,6 +236,45 @@ fn the_connection_that_has_waited_longest_gives_way() {
     assert_eq!([ask(&first, request).2, ask(&third, request).2], [b"1", b"1"]);
 }
 
+/// Silent clients cannot keep others out, nor those that have asked.
+#[test]
+fn connections_that_have_never_asked_give_way_first() {
+    let hour = Duration::from_secs(3600);
+    let options = HttpOptions { connections_max: 3, first_header_timeout: hour, ..HttpOptions::default() };
+    let server = start(HttpOptions { header_timeout: hour, ..options });
+    let address = server.addresses()[0];
+    let request = b"GET /length/1 HTTP/1.1\r\nHost: a\r\n\r\n";
+    let asked = connect(address);
+    assert_eq!(ask(&asked, request).2, b"1");
+    let silent: Vec<TcpStream> = (0..20).map(|_| connect(address)).collect();
+    (&mut &silent[19]).write_all(&request[..20]).unwrap();
+    let newest = connect(address);
+    assert_eq!(ask(&newest, request).2, b"1");
+    assert!(silent[..19].iter().all(is_closed));
+    assert_eq!(ask(&asked, request).2, b"1");
+}
+
+#[test]
+fn silent_connections_give_their_descriptors_to_new_ones() {
+    if !is_alone() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let silent: Vec<TcpStream> = (0..100).map(|_| connect(address)).collect();
+    let newest = connect(address);
+    // The server has its own descriptors, and those of a few connections.
+    let limits = getrlimit(Resource::Nofile);
+    let current = descriptor_count() + 20;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limits }).unwrap();
+    let hour = Duration::from_secs(3600);
+    let options = HttpOptions { first_header_timeout: hour, header_timeout: hour, ..HttpOptions::default() };
+    let server = HttpServer::start(vec![listener.into()], options, Repeating).unwrap();
+    assert_eq!(ask(&newest, b"GET /length/1 HTTP/1.1\r\nHost: a\r\n\r\n").2, b"1");
+    assert!(is_closed(&silent[0]));
+    server.stop();
+}
+
 #[test]
 fn a_header_that_is_too_long_is_refused_in_one_piece_and_in_many() {
     let server = start(HttpOptions::default());
@@ -265,13 +306,7 @@ fn a_header_that_is_too_long_is_refused_in_one_piece_and_in_many() {
 
 #[test]
 fn a_thousand_clients_that_never_read_or_write_cost_little() {
-    // The memory is that of a process in which no other test runs.
-    if std::env::var_os(ALONE).is_none() {
-        let name = std::thread::current().name().map(str::to_owned).unwrap();
-        let mut alone = Command::new(std::env::current_exe().unwrap());
-        let output = alone.args(["--exact", &name]).env(ALONE, "1").run_to_end();
-        let said = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    if !is_alone() {
         return;
     }
     let server = start(HttpOptions::default());
@@ -299,6 +334,19 @@ fn a_thousand_clients_that_never_read_or_write_cost_little() {
     assert!(each < 256 * 1024, "{each} bytes each");
     drop(clients);
     server.stop();
+}
+
+/// Whether this test has the process, its memory and its descriptors for itself. Where it has not, another process has run it.
+fn is_alone() -> bool {
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let name = std::thread::current().name().map(str::to_owned).unwrap();
+    let mut alone = Command::new(std::env::current_exe().unwrap());
+    let output = alone.args(["--exact", &name]).env(ALONE, "1").run_to_end();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    false
 }
 
 fn resident_bytes() -> usize {
