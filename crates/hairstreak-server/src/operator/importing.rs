@@ -115,7 +115,7 @@ pub(crate) fn import(node: &Node, document: Document, by: By) -> Result<Imported
     }
     for host in document.virtual_hosts {
         let name = format!("vhost '{}'", host.name);
-        done.keep(&name, virtual_hosts::put(node, host, None).map(|done| done.commit).map_err(Reason::from))?;
+        done.keep(&name, virtual_hosts::import(node, host).map_err(Reason::from))?;
     }
     // A restriction comes before the rights that it restricts.
     for row in document.topic_permissions {

@@ -98,6 +98,17 @@ pub(crate) fn put(
     Ok(Done { is_new, commit })
 }
 
+/// Creates or changes a virtual host as a file says. As in RabbitMQ a file takes no protection from deletion away.
+///
+/// # Errors
+///
+/// As [`put`].
+pub(crate) fn import(node: &Node, mut definition: VirtualHostDefinition) -> Result<Commit, OperatorError> {
+    let is_protected = find(node, &definition.name).is_ok_and(|before| before.protected_from_deletion);
+    definition.protected_from_deletion |= is_protected;
+    Ok(put(node, definition, None)?.commit)
+}
+
 /// Sets or clears a limit of a virtual host.
 ///
 /// # Errors
