@@ -60,7 +60,7 @@ fn put_one(node: &Node, user: &FirstUser, is_default: bool) -> Result<(), Operat
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::definitions::PermissionDefinition;
+    use crate::definitions::{PermissionDefinition, VirtualHostDefinition};
     use crate::operator::users::UserChanges;
     use crate::operator::{DataPlace, open, reload};
 
@@ -124,6 +124,28 @@ mod tests {
         }
         let node = open(&options(&[]), Some(&place)).unwrap();
         assert_eq!(names(&node), ["guest"], "a configuration without users is a wish");
+        node.journal.close().unwrap();
+        drop(node);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
+    /// A right that an operator takes from a user of the configuration stays away.
+    #[test]
+    fn a_user_of_the_configuration_gets_all_rights_only_once() {
+        let path = std::env::temp_dir().join(format!("hairstreak-rights-once-{}", std::process::id()));
+        let place = DataPlace { path: path.clone(), node_name: "node".into() };
+        let node = open(&options(&["a"]), Some(&place)).unwrap();
+        assert_eq!(users::permissions(&node), [PermissionDefinition::everything("a", "/")]);
+        drop(users::clear_permission(&node, "/", "a", By::Operator).unwrap());
+        reload(&node, &options(&["a", "b"])).unwrap();
+        assert_eq!(users::permissions(&node), [PermissionDefinition::everything("b", "/")]);
+        let host = VirtualHostDefinition { name: "v".into(), ..VirtualHostDefinition::default() };
+        drop(virtual_hosts::put(&node, host, None).unwrap());
+        reload(&node, &options(&["a", "b"])).unwrap();
+        node.journal.close().unwrap();
+        drop(node);
+        let node = open(&options(&["a", "b"]), Some(&place)).unwrap();
+        assert_eq!(users::permissions(&node), [PermissionDefinition::everything("b", "/")]);
         node.journal.close().unwrap();
         drop(node);
         std::fs::remove_dir_all(path).unwrap();

@@ -235,6 +235,31 @@ fn a_protected_user_is_not_changed_by_any_request() {
     assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 2);
 }
 
+/// Without its row a user could use every key: a row with a pattern that is refused allows nothing.
+#[test]
+fn an_imported_topic_permission_with_a_refused_pattern_allows_nothing() {
+    let node = TestNode::start();
+    let client = node.client();
+    let user = node.client_of("shop", "management");
+    client.change("PUT", "/api/exchanges/%2F/mine", r#"{"type":"topic"}"#);
+    client.change("PUT", "/api/queues/%2F/mine.q", "{}");
+    let row = |write: &str| json!({"user": "shop", "vhost": "/", "exchange": "mine", "write": write, "read": "(?R)"});
+    let publish = |status| {
+        let message =
+            r#"{"routing_key":"shop.new","payload":"x","payload_encoding":"string","properties":{}}"#;
+        user.check_status("POST", "/api/exchanges/%2F/mine/publish", message, status);
+    };
+    publish(200);
+    for (write, status) in [("(?R)", 400), ("^shop", 200)] {
+        let answered =
+            client.ask("POST", "/api/definitions", &json!({"topic_permissions": [row(write)]}).to_string());
+        let reason = answered.json()["reason"].to_string();
+        assert_eq!((answered.status, reason.contains("a pattern allows nothing")), (400, true), "{reason}");
+        publish(status);
+        user.check_status("POST", "/api/bindings/%2F/e/mine/q/mine.q", r#"{"routing_key":"shop.new"}"#, 401);
+    }
+}
+
 /// `{"a":…}`, whose values lie that deep in each other, the object included.
 fn deep(depth: usize) -> String {
     format!("{{\"a\":{}1{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1))

@@ -1,5 +1,7 @@
 //! Messages that are published and taken by hand.
 
+use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::vhost::ConnectionId;
 use serde_json::{Value, json};
 
 use super::node::TestNode;
@@ -110,6 +112,31 @@ fn messages_are_taken_and_put_back_as_in_rabbitmq() {
     client.refuse("POST", "/api/queues/%2F/nope/get", body, 404, "not_found", nope);
     assert_eq!(take(r#"{"count":5,"ackmode":"ack_requeue_false","encoding":"auto"}"#).len(), 3);
     assert!(take(body).is_empty());
+}
+
+/// An exclusive queue shows its messages to its connection only.
+#[test]
+fn messages_of_an_exclusive_queue_are_neither_taken_nor_peeked_at() {
+    let node = TestNode::start();
+    let client = node.client();
+    let host = node.node.hosts.find("/").unwrap();
+    let declaration =
+        QueueDeclaration { name: (*b"own").into(), is_exclusive: true, ..QueueDeclaration::default() };
+    host.lock().host.declare_queue(ConnectionId(77), &declaration, 0).unwrap();
+    let message = r#"{"routing_key":"own","payload":"secret","payload_encoding":"string","properties":{}}"#;
+    client.check("POST", "/api/exchanges/%2F/amq.default/publish", message, 200, r#"{"routed":true}"#);
+    let get = r#"{"count":1,"ackmode":"ack_requeue_true","encoding":"auto"}"#;
+    for (method, path, body) in [("POST", "get", get), ("GET", "peek", "")] {
+        let answered = client.ask(method, &format!("/api/queues/%2F/own/{path}"), body);
+        let text = String::from_utf8_lossy(&answered.body).into_owned();
+        assert_eq!(
+            (answered.status, text.contains("cannot obtain exclusive access to locked queue 'own'")),
+            (400, true),
+            "{path}: {text}"
+        );
+        assert!(!text.contains("secret"), "{path}");
+    }
+    assert_eq!(client.get("/api/queues/%2F/own")["messages_ready"], 1);
 }
 
 /// The counters of RabbitMQ 3.10.8 after the same requests.
