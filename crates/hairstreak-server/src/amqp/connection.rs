@@ -22,6 +22,7 @@ use super::liveness::Liveness;
 use super::rights::Rights;
 use super::session::Session;
 use super::tuned::Tuned;
+use super::turn::Late;
 use crate::access::{ConnectionSlot, Identity};
 use crate::node::{ClientInfo, LingeringPlace, Listed, Node, Peer, SharedHost};
 
@@ -103,7 +104,7 @@ pub(super) struct Member {
     /// Turns so far. The number is a ticket for answers that are held.
     pub turn_count: u64,
     /// Answers to what the host has not done yet.
-    pub late: Vec<u8>,
+    pub late: Late,
     /// The host has not done yet what the connection has asked for: nothing is read.
     pub waits: bool,
     /// No more deliveries come until this side says what it has written.

@@ -3,7 +3,6 @@
 use hairstreak_broker::exchange::{ExchangeDeclaration, check_declaration, check_not_default};
 use hairstreak_broker::queue::{QueueDeclaration, QueueStatus};
 use hairstreak_broker::vhost::check_queue_name;
-use hairstreak_broker::view::BindingInfo;
 use hairstreak_broker::{Refusal, without_line_breaks};
 use hairstreak_wire::amqp::{FieldTable, Method, exchange, queue};
 
@@ -12,7 +11,7 @@ use super::fault::Fault;
 use super::names;
 use super::turn::Turn;
 use crate::access::{Operation, Resource};
-use crate::node::HostState;
+use crate::node::{Ends, HostState, Subject};
 
 impl Channel {
     pub(super) fn handle_exchange_method(
@@ -20,29 +19,14 @@ impl Channel {
         method: &Method<'_>,
         turn: &mut Turn<'_>,
     ) -> Result<(), Fault> {
-        let (result, no_wait, reply) = match method {
-            Method::ExchangeDeclare(declare) => {
-                let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
-                (declare_exchange(declare, turn), declare.no_wait, ok)
-            }
-            Method::ExchangeDelete(delete) => {
-                let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
-                (delete_exchange(delete, turn), delete.no_wait, ok)
-            }
-            Method::ExchangeBind(bind) => {
-                (bind_exchange(bind, turn), bind.no_wait, Method::ExchangeBindOk(exchange::BindOk {}))
-            }
-            Method::ExchangeUnbind(unbind) => {
-                let ok = Method::ExchangeUnbindOk(exchange::UnbindOk {});
-                (unbind_exchange(unbind, turn), unbind.no_wait, ok)
-            }
-            _ => return Ok(()),
+        let result = match method {
+            Method::ExchangeDeclare(declare) => self.declare_exchange(declare, turn),
+            Method::ExchangeDelete(delete) => self.delete_exchange(delete, turn),
+            Method::ExchangeBind(bind) => self.bind_exchange(bind, turn),
+            Method::ExchangeUnbind(unbind) => self.unbind_exchange(unbind, turn),
+            _ => Ok(()),
         };
-        result.map_err(|refusal| Fault::in_method(refusal, method.id()))?;
-        if !no_wait {
-            turn.promise(self.number, &reply);
-        }
-        Ok(())
+        result.map_err(|refusal| Fault::in_method(refusal, method.id()))
     }
 
     pub(super) fn handle_queue_method(
@@ -83,7 +67,7 @@ impl Channel {
         let QueueStatus { name, message_count, consumer_count } = status;
         if !declare.no_wait {
             let ok = queue::DeclareOk { queue: &name, message_count, consumer_count };
-            turn.promise(self.number, &Method::QueueDeclareOk(ok));
+            turn.promise(self.number, &Method::QueueDeclareOk(ok), &Subject::Queue(&name));
         }
         self.last_queue = name;
         Ok(())
@@ -94,10 +78,12 @@ impl Channel {
         let source = without_line_breaks(bind.exchange);
         let key = names::routing_key(&self.last_queue, bind.queue, bind.routing_key);
         check_binding(Resource::Queue(&name), &source, key, turn)?;
-        check_writable((&source, &name, false), key, &bind.arguments, turn)?;
+        let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
+        check_writable(ends, key, &bind.arguments, turn)?;
         turn.state.host.bind_queue(turn.connection, &name, &source, key, &bind.arguments)?;
         if !bind.no_wait {
-            turn.promise(self.number, &Method::QueueBindOk(queue::BindOk {}));
+            let ok = Method::QueueBindOk(queue::BindOk {});
+            turn.promise(self.number, &ok, &Subject::Binding(ends, key, &bind.arguments));
         }
         Ok(())
     }
@@ -108,7 +94,9 @@ impl Channel {
         let key = names::routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
         check_binding(Resource::Queue(&name), &source, key, turn)?;
         turn.state.host.unbind_queue(turn.connection, &name, &source, key, &unbind.arguments)?;
-        turn.promise(self.number, &Method::QueueUnbindOk(queue::UnbindOk {}));
+        let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
+        let ok = Method::QueueUnbindOk(queue::UnbindOk {});
+        turn.promise(self.number, &ok, &Subject::Binding(ends, key, &unbind.arguments));
         Ok(())
     }
 
@@ -133,59 +121,87 @@ impl Channel {
         let message_count =
             state.host.delete_queue(connection, &name, if_unused, if_empty, turn.now, &mut state.outlets)?;
         if !delete.no_wait {
-            turn.promise(self.number, &Method::QueueDeleteOk(queue::DeleteOk { message_count }));
+            let ok = Method::QueueDeleteOk(queue::DeleteOk { message_count });
+            turn.promise(self.number, &ok, &Subject::Queue(&name));
+        }
+        Ok(())
+    }
+
+    fn declare_exchange(
+        &mut self,
+        declare: &exchange::Declare<'_>,
+        turn: &mut Turn<'_>,
+    ) -> Result<(), Refusal> {
+        let name = without_line_breaks(declare.exchange);
+        if declare.passive {
+            turn.state.host.exchanges_mut().check(&name)?;
+        } else {
+            let declaration = ExchangeDeclaration {
+                name: (*name).into(),
+                kind: declare.kind.into(),
+                is_durable: declare.durable,
+                is_auto_delete: declare.auto_delete,
+                is_internal: declare.internal,
+                arguments: declare.arguments.clone(),
+            };
+            check_exchange_rights(&declaration, turn)?;
+            let host = &mut turn.state.host;
+            turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
+            let declared = host.exchanges_mut().declare(&declaration);
+            turn.note_declared();
+            declared?;
+        }
+        if !declare.no_wait {
+            let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
+            turn.promise(self.number, &ok, &Subject::Exchange(&name));
+        }
+        Ok(())
+    }
+
+    fn delete_exchange(&mut self, delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let name = without_line_breaks(delete.exchange);
+        turn.state.host.exchanges_mut().check_deletion(&name)?;
+        turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
+        let HostState { host, outlets, .. } = &mut *turn.state;
+        host.delete_exchange(turn.connection, &name, delete.if_unused, turn.now, outlets)?;
+        if !delete.no_wait {
+            let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
+            turn.promise(self.number, &ok, &Subject::Exchange(&name));
+        }
+        Ok(())
+    }
+
+    fn bind_exchange(&mut self, bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let exchange::Bind { routing_key, arguments, .. } = bind;
+        let (to, from) = (without_line_breaks(bind.destination), without_line_breaks(bind.source));
+        check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+        let ends = Ends { source: &from, destination: &to, is_to_exchange: true };
+        check_writable(ends, routing_key, arguments, turn)?;
+        turn.state.host.exchanges_mut().bind_exchange(&to, &from, routing_key, arguments)?;
+        if !bind.no_wait {
+            let ok = Method::ExchangeBindOk(exchange::BindOk {});
+            turn.promise(self.number, &ok, &Subject::Binding(ends, routing_key, arguments));
+        }
+        Ok(())
+    }
+
+    fn unbind_exchange(&mut self, unbind: &exchange::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+        let exchange::Unbind { routing_key, arguments, .. } = unbind;
+        let (to, from) = (without_line_breaks(unbind.destination), without_line_breaks(unbind.source));
+        check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+        turn.state.host.exchanges_mut().unbind_exchange(&to, &from, routing_key, arguments)?;
+        if !unbind.no_wait {
+            let ends = Ends { source: &from, destination: &to, is_to_exchange: true };
+            let ok = Method::ExchangeUnbindOk(exchange::UnbindOk {});
+            turn.promise(self.number, &ok, &Subject::Binding(ends, routing_key, arguments));
         }
         Ok(())
     }
 }
 
-fn declare_exchange(declare: &exchange::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let name = without_line_breaks(declare.exchange);
-    if declare.passive {
-        return turn.state.host.exchanges_mut().check(&name);
-    }
-    let declaration = ExchangeDeclaration {
-        name: (*name).into(),
-        kind: declare.kind.into(),
-        is_durable: declare.durable,
-        is_auto_delete: declare.auto_delete,
-        is_internal: declare.internal,
-        arguments: declare.arguments.clone(),
-    };
-    check_exchange_rights(&declaration, turn)?;
-    let host = &mut turn.state.host;
-    turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
-    let declared = host.exchanges_mut().declare(&declaration);
-    turn.note_declared();
-    declared
-}
-
-fn delete_exchange(delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let name = without_line_breaks(delete.exchange);
-    turn.state.host.exchanges_mut().check_deletion(&name)?;
-    turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
-    let HostState { host, outlets, .. } = &mut *turn.state;
-    host.delete_exchange(turn.connection, &name, delete.if_unused, turn.now, outlets)
-}
-
-fn bind_exchange(bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let exchange::Bind { routing_key, arguments, .. } = bind;
-    let (to, from) = (without_line_breaks(bind.destination), without_line_breaks(bind.source));
-    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
-    check_writable((&from, &to, true), routing_key, arguments, turn)?;
-    turn.state.host.exchanges_mut().bind_exchange(&to, &from, routing_key, arguments)
-}
-
-fn unbind_exchange(unbind: &exchange::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-    let exchange::Unbind { routing_key, arguments, .. } = unbind;
-    let (to, from) = (without_line_breaks(unbind.destination), without_line_breaks(unbind.source));
-    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
-    turn.state.host.exchanges_mut().unbind_exchange(&to, &from, routing_key, arguments)
-}
-
-/// Whether a binding can be written, if it would have to be. `ends`: the source, the destination, and whether that is an exchange.
+/// Whether a binding can be written, if it would have to be.
 fn check_writable(
-    ends: (&[u8], &[u8], bool),
+    ends: Ends<'_>,
     routing_key: &[u8],
     arguments: &FieldTable,
     turn: &Turn<'_>,
@@ -194,14 +210,7 @@ fn check_writable(
     if turn.journal.check().is_ok() {
         return Ok(());
     }
-    let (source, destination, is_to_exchange) = ends;
-    let binding = BindingInfo {
-        source: source.into(),
-        destination: destination.into(),
-        is_to_exchange,
-        routing_key: routing_key.into(),
-        arguments: arguments.clone(),
-    };
+    let binding = ends.binding(routing_key, arguments);
     Ok(turn.journal.check_binding(turn.virtual_host, &turn.state.host, &binding)?)
 }
 

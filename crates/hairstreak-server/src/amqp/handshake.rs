@@ -18,6 +18,7 @@ use super::product;
 use super::reading::whole_size;
 use super::session::Session;
 use super::tuned::Tuned;
+use super::turn::Late;
 use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
 use crate::node::encoding::push_method;
 
@@ -289,7 +290,7 @@ impl AmqpConnection {
             rights,
             slot,
             turn_count: 0,
-            late: Vec::new(),
+            late: Late::default(),
             waits: false,
             is_full: false,
             has_room: false,

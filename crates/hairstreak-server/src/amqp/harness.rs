@@ -25,13 +25,16 @@ use crate::operator::{self, DataPlace};
 /// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
 const SETTLE_ROUNDS: usize = 64;
 
+/// A connection whose changes the disk is done with, their ticket, and the outcome.
+type Committed = (Address, u64, Result<(), JournalError>);
+
 /// A node, and the connections of its clients.
 pub struct AmqpHarness {
     node: Arc<Node>,
     /// Answers of other threads.
     answers: Receiver<(Address, Mail)>,
-    /// Connections whose changes the disk is done with, and the tickets.
-    commits: Receiver<(Address, u64)>,
+    /// Connections whose changes the disk is done with.
+    commits: Receiver<Committed>,
     connections: Harness<AmqpConnection>,
 }
 
@@ -130,6 +133,17 @@ impl AmqpHarness {
         self.connections.break_off(client);
     }
 
+    /// The disk refuses all changes from here on, and says so when the sender sends or is gone.
+    #[cfg(test)]
+    pub(super) fn refuse_changes(&self) -> Sender<()> {
+        self.node.journal.close().unwrap();
+        let (go_on, gone_on) = mpsc::channel();
+        self.node.journal.submit(Vec::new(), move |_| {
+            let _ = gone_on.recv();
+        });
+        go_on
+    }
+
     /// An operator closes the connection.
     #[cfg(test)]
     pub(super) fn close(&mut self, client: Address, reason: &str) {
@@ -209,10 +223,10 @@ impl AmqpHarness {
     /// Waits until the next changes of a connection are on disk, and has the connection hear of that: or of `error`, as if the disk had refused them. The
     /// disk stalls until then.
     pub fn end_commit(&mut self, error: Option<&str>) {
-        let Ok((to, ticket)) = self.commits.recv() else { return };
-        match error {
-            None => self.connections.release(to, ticket),
-            Some(error) => self.connections.send(to, Mail::Uncommitted(JournalError(error.into()))),
+        let Ok((to, ticket, result)) = self.commits.recv() else { return };
+        match error.map_or(result, |error| Err(JournalError(error.into()))) {
+            Ok(()) => self.connections.release(to, ticket),
+            Err(error) => self.connections.send(to, Mail::Uncommitted(error)),
         }
         self.settle();
     }
@@ -253,7 +267,7 @@ impl AmqpHarness {
 /// Keeps the answers of other threads for the harness.
 struct HarnessPost {
     answer: Sender<(Address, Mail)>,
-    commit: Sender<(Address, u64)>,
+    commit: Sender<Committed>,
 }
 
 impl Post for HarnessPost {
@@ -269,9 +283,9 @@ impl Post for HarnessPost {
         self.put(to, Mail::LoggedIn(result));
     }
 
-    fn committed(&self, to: Address, ticket: u64, _result: Result<(), JournalError>) {
+    fn committed(&self, to: Address, ticket: u64, result: Result<(), JournalError>) {
         // The harness may be gone.
-        let _ = self.commit.send((to, ticket));
+        let _ = self.commit.send((to, ticket, result));
     }
 }
 

@@ -291,7 +291,7 @@ impl AmqpConnection {
             frame_body_max: self.tuned.frame_body_max(),
             steps_end: state_steps + STEPS_MAX,
             late,
-            promises: Promises { ticket: *turn_count, are_held: false },
+            promises: Promises { ticket: *turn_count, are_held: false, places: Vec::new() },
         };
         if std::mem::take(has_room) {
             turn.note_room();
@@ -318,10 +318,11 @@ impl AmqpConnection {
         if session.throttle.missing_bytes() == 0 {
             session.intake.end();
         }
-        let Promises { ticket, are_held } = turn.promises;
+        let Promises { ticket, are_held, places } = turn.promises;
         if are_held {
             let node = Arc::clone(&self.node);
-            self.node.keep(host, &mut state, move |result| node.post().committed(own, ticket, result));
+            self.node
+                .keep(host, &mut state, places, move |result| node.post().committed(own, ticket, result));
         }
         for address in state.outlets.woken() {
             if address != own {

@@ -16,7 +16,7 @@ use super::content::check_size;
 use super::publish::{Outgoing, PublishFields};
 use super::publishing::publish;
 use super::rights::Rights;
-use super::turn::{Promises, STEPS_MAX, Turn};
+use super::turn::{Late, Promises, STEPS_MAX, Turn};
 use crate::access::{ConnectionSlot, Identity};
 use crate::node::{HostState, Node, OPERATORS, SharedHost};
 
@@ -95,7 +95,7 @@ fn publish_on_channel(
     channel.confirms = Some(Default::default());
     // What the client would read ends with the channel: the result says the same.
     let mut unread = OutgoingBuffer::new(&node.pool);
-    let (mut late, steps) = (Vec::new(), state.host.views().step_count());
+    let (mut late, steps) = (Late::default(), state.host.views().step_count());
     let mut turn = Turn {
         state,
         virtual_host: host.name(),
@@ -110,7 +110,7 @@ fn publish_on_channel(
         frame_body_max: usize::MAX,
         steps_end: steps + STEPS_MAX,
         late: &mut late,
-        promises: Promises { ticket: 0, are_held: false },
+        promises: Promises { ticket: 0, are_held: false, places: Vec::new() },
     };
     let fields = PublishFields {
         exchange: message.exchange,

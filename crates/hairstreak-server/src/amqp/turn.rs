@@ -9,8 +9,9 @@ use hairstreak_wire::amqp::Method;
 
 use super::rights::Rights;
 use crate::access::ConnectionSlot;
+use crate::definitions::Place;
 use crate::node::encoding::push_method;
-use crate::node::{HostState, Journal, Publishers, Taken};
+use crate::node::{HostState, Journal, Publishers, Subject, Taken};
 
 /// Steps of the virtual host after which a turn takes no further frame: about a millisecond. A step is about what a queue entry costs.
 pub(super) const STEPS_MAX: u64 = 16_384;
@@ -38,7 +39,7 @@ pub(super) struct Turn<'a> {
     /// The count of the host's steps at which the turn is over.
     pub steps_end: u64,
     /// Answers to what the host has not done yet.
-    pub late: &'a mut Vec<u8>,
+    pub late: &'a mut Late,
     pub promises: Promises,
 }
 
@@ -48,13 +49,30 @@ pub(super) struct Promises {
     pub ticket: u64,
     /// Whether answers wait for the changes of this turn.
     pub are_held: bool,
+    /// The objects of answers that wait for the changes of others.
+    pub places: Vec<Place>,
+}
+
+/// Answers to what the host has not done yet.
+#[derive(Debug, Default)]
+pub(super) struct Late {
+    bytes: Vec<u8>,
+    /// The objects of the answers.
+    places: Vec<Place>,
+}
+
+impl Late {
+    /// The answers are told, or never will be.
+    pub fn clear(&mut self) {
+        (self.bytes, self.places) = (Vec::new(), Vec::new());
+    }
 }
 
 impl Turn<'_> {
     /// Answers by a method. An answer to what the host has not done yet is kept until the end ([`Turn::tell_late`]).
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
         if self.has_to_wait() {
-            method.encode(channel, self.late);
+            method.encode(channel, &mut self.late.bytes);
         } else {
             self.say(channel, method);
         }
@@ -68,13 +86,14 @@ impl Turn<'_> {
 
     /// The host has done what the connection has asked for: the answers to it are told.
     pub fn tell_late(&mut self) {
-        if !self.late.is_empty() && !self.has_to_wait() {
+        if !self.late.bytes.is_empty() && !self.has_to_wait() {
             if self.journal.is_awaited() {
+                self.promises.places.append(&mut self.late.places);
                 self.hold();
             }
             self.hold_behind_changes();
             self.take_deliveries();
-            self.output.push_copy(self.late, &[], true);
+            self.output.push_copy(&self.late.bytes, &[], true);
             self.late.clear();
         }
     }
@@ -85,10 +104,13 @@ impl Turn<'_> {
         push_method(self.output, channel, method);
     }
 
-    /// Puts a method into the output that says of exchanges, queues or bindings what they are. Others may have changed them just now: the method waits until
+    /// Puts a method into the output that says of an exchange, a queue or a binding that it is there or gone. Others may have changed it just now: the method waits until
     /// these changes are on disk, too.
-    pub fn promise(&mut self, channel: u16, method: &Method<'_>) {
-        if self.journal.is_awaited() {
+    pub fn promise(&mut self, channel: u16, method: &Method<'_>, subject: &Subject<'_>) {
+        if self.has_to_wait() {
+            self.late.places.extend(subject.places(self.virtual_host));
+        } else if self.journal.is_awaited() {
+            self.promises.places.extend(subject.places(self.virtual_host));
             self.hold();
         }
         self.reply(channel, method);

@@ -3,12 +3,13 @@
 //! A change acts at once in memory. It is promised only when it is on disk: the caller hears of that from [`Commit`], or by mail.
 //! A node without a data directory promises nothing, and every commit is done at once.
 //!
-//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]).
+//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]). It fails if its
+//! own object is refused ([`Journal::wait`]), and not for the changes of others.
 //!
 //! A change that cannot be written is refused, and taken back before its caller hears so: in memory by [`TakeBack`], and on disk by a change to the opposite, which
 //! the store keeps behind the refused one. A deletion is not taken back, because the messages of a queue are gone: it is written when that is possible.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,6 +51,8 @@ struct Progress {
     awaited_count: AtomicUsize,
     /// The places of refused definitions, with the definitions before. None is there once any later batch is on disk.
     unwritten: Mutex<HashMap<Place, Option<Definition>>>,
+    /// The places of definitions that are gone in memory, and not on disk. None is there once any later batch is on disk.
+    undeleted: Mutex<HashSet<Place>>,
     take_back: OnceLock<Box<TakeBack>>,
 }
 
@@ -61,8 +64,9 @@ impl Progress {
         result: &Result<(), JournalError>,
     ) -> Vec<(Definition, Option<Definition>)> {
         self.awaited_count.fetch_sub(1, Ordering::AcqRel);
-        let mut unwritten = self.unwritten.lock();
+        let (mut unwritten, mut undeleted) = (self.unwritten.lock(), self.undeleted.lock());
         let Err(error) = result else {
+            undeleted.clear();
             if !unwritten.is_empty() {
                 unwritten.clear();
                 log::info!("the definitions can be written again");
@@ -78,15 +82,25 @@ impl Progress {
                 Change::Put(definition) => (definition, None),
                 Change::Replace(before, definition) => (definition, Some(before)),
                 Change::Delete(place) => {
-                    unwritten.remove(&place);
+                    // A definition that was new when it was refused was never on disk.
+                    if !matches!(unwritten.remove(&place), Some(None)) {
+                        undeleted.insert(place);
+                    }
                     continue;
                 }
             };
+            undeleted.remove(&definition.place());
             // A definition that was refused before was never there.
             let first = unwritten.entry(definition.place()).or_insert(before).clone();
             refused.push((definition, first));
         }
         refused
+    }
+
+    /// Whether the last change of a definition at one of these places failed.
+    fn has_failed(&self, places: &[Place]) -> bool {
+        let (unwritten, undeleted) = (self.unwritten.lock(), self.undeleted.lock());
+        places.iter().any(|place| unwritten.contains_key(place) || undeleted.contains(place))
     }
 }
 
@@ -115,11 +129,10 @@ impl Journal {
         }
     }
 
-    /// Whether changes are on their way, of which one that asks for them would be told. Not while nothing can be written: what
-    /// acts in memory is then answered as it is.
+    /// Whether changes are on their way.
     pub fn is_awaited(&self) -> bool {
-        let Journal::On(OpenJournal { store, progress }) = self else { return false };
-        progress.awaited_count.load(Ordering::Acquire) > 0 && store.failing().is_none()
+        let Journal::On(OpenJournal { progress, .. }) = self else { return false };
+        progress.awaited_count.load(Ordering::Acquire) > 0
     }
 
     /// Whether a definition was refused, and is being taken back.
@@ -154,6 +167,19 @@ impl Journal {
         });
     }
 
+    /// Has an answer that changes nothing wait for the changes before it. `done` is called as in [`Journal::submit`], with an error only if a definition at one of
+    /// the places was refused, or stays on disk though it is gone.
+    pub fn wait(&self, places: Vec<Place>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
+        progress.awaited_count.fetch_add(1, Ordering::AcqRel);
+        let progress = Arc::clone(progress);
+        store.submit(Vec::new(), move |result| {
+            progress.awaited_count.fetch_sub(1, Ordering::AcqRel);
+            let result = result.map_err(JournalError::from);
+            done(if progress.has_failed(&places) { result } else { Ok(()) });
+        });
+    }
+
     /// Writes a definition as it was before a refused change, which the store keeps. Not taken back if that is refused as well.
     pub fn write_back(&self, before: &Definition) {
         let Journal::On(OpenJournal { store, progress }) = self else { return };
@@ -165,7 +191,9 @@ impl Journal {
 
     /// As [`Journal::submit`], for one that waits.
     pub fn commit(&self, changes: &[Change]) -> Commit {
-        if !self.is_on() || changes.is_empty() && !self.is_awaited() {
+        let Journal::On(OpenJournal { store, .. }) = self else { return Commit(None) };
+        // While nothing can be written, operators are told what acts in memory.
+        if changes.is_empty() && (!self.is_awaited() || store.failing().is_some()) {
             return Commit(None);
         }
         let (tell, told) = oneshot::channel();

@@ -27,6 +27,7 @@ mod refused_logins;
 mod refusing;
 mod settings;
 mod shared_host;
+mod subject;
 mod timekeeper;
 mod totals;
 
@@ -45,4 +46,5 @@ pub(crate) use publishers::{Publisher, Publishers};
 pub(crate) use received::Received;
 pub(crate) use recording::from_definition;
 pub(crate) use shared_host::{HostState, SharedHost};
+pub(crate) use subject::{Ends, Subject};
 pub(crate) use totals::Totals;

@@ -141,21 +141,27 @@ impl Node {
             self.account.timekeeper.wake_by(0);
         }
         if !state.host.changes_mut().is_empty() {
-            self.keep(host, state, |_| {});
+            self.keep(host, state, Vec::new(), |_| {});
         }
         host.note_memory(state);
     }
 
-    /// Hands the changes of a host to the journal. The lock is held, so that changes come in the order in which they were made.
+    /// Hands the changes of a host to the journal. The lock is held, so that changes come in the order in which they were made. Without changes `done` gets an
+    /// error only if an object of `places` is refused or stays undeleted.
     pub fn keep(
         &self,
         host: &SharedHost,
         state: &mut HostState,
+        places: Vec<Place>,
         done: impl FnOnce(Result<(), JournalError>) + Send + 'static,
     ) {
         let changes = state.host.changes_mut().take();
         let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
-        self.journal.submit(changes, done);
+        if changes.is_empty() {
+            self.journal.wait(places, done);
+        } else {
+            self.journal.submit(changes, done);
+        }
     }
 
     /// Has an operator act in a virtual host. `act` gets the time in the node's milliseconds.
@@ -262,7 +268,7 @@ impl Node {
             }
             outlets.woken().for_each(&mut wake);
             if !state.host.changes_mut().is_empty() {
-                self.keep(&host, &mut state, |_| {});
+                self.keep(&host, &mut state, Vec::new(), |_| {});
             }
             // A slice takes about a millisecond. Connections that wait for the lock have the host for as long before the next slice.
             let due = state.host.next_timeout();

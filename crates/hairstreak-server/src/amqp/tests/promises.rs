@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hairstreak_wire::amqp::{
-    FrameKind, HEARTBEAT_FRAME, Method, channel, connection, decode_frame, queue, tx,
+    FrameKind, HEARTBEAT_FRAME, Method, basic, channel, connection, decode_frame, queue, tx,
 };
 
 use super::{FRAME_SIZE, World, login_with, message_to_nobody, method_names};
@@ -129,6 +129,47 @@ fn a_client_is_not_blamed_for_answers_that_wait_for_the_disk_however_many_they_a
 
 fn close() -> Method<'static> {
     Method::ConnectionClose(connection::Close::default())
+}
+
+/// Clients whose answers wait behind the refused queue of another client.
+#[test]
+fn a_client_is_closed_for_the_refusal_of_its_own_object_alone() {
+    let bind = |routing_key| {
+        let (queue, exchange) = (b"old", b"amq.direct");
+        Method::QueueBind(queue::Bind { queue, exchange, routing_key, ..Default::default() })
+    };
+    let passive = |queue| Method::QueueDeclare(queue::Declare { queue, passive: true, ..Default::default() });
+    let get = Method::BasicGet(basic::Get { queue: b"old", no_ack: true });
+    let mut stalled = Stalled::new("others", 0);
+    stalled.world.feed(&encoded(&[declare(b"old"), bind(b"old"), declare(b"gone")]), usize::MAX);
+    stalled.world.node.end_commit(None);
+    let names = ["queue.declare-ok", "queue.bind-ok", "queue.declare-ok"];
+    assert_eq!(method_names(&stalled.written()), names);
+    let go_on = stalled.world.node.refuse_changes();
+    let delete = Method::QueueDelete(queue::Delete { queue: b"gone", ..Default::default() });
+    let rows = [
+        (vec![declare(b"new"), bind(b"new"), delete.clone()], &["connection.close"][..]),
+        (vec![declare(b"old"), bind(b"old"), get], &["queue.declare-ok", "queue.bind-ok", "basic.get-empty"]),
+        (vec![passive(b"old")], &["queue.declare-ok"]),
+        (vec![declare(b"new")], &["connection.close"]),
+        (vec![bind(b"new")], &["connection.close"]),
+        (vec![delete], &["connection.close"]),
+        (vec![passive(b"old"), passive(b"new")], &["connection.close"]),
+    ];
+    let mut clients = Vec::new();
+    for (methods, _) in &rows {
+        stalled.world.client = stalled.world.node.connect().unwrap();
+        stalled.world.feed(&login_with(0), usize::MAX);
+        stalled.world.feed(&encoded(&[Method::ChannelOpen(channel::Open {})]), usize::MAX);
+        assert_eq!(stalled.world.feed(&encoded(methods), usize::MAX), b"", "{methods:?}");
+        clients.push(stalled.world.client);
+    }
+    drop(go_on);
+    rows.iter().for_each(|_| stalled.world.node.end_commit(None));
+    for (client, (methods, expected)) in clients.into_iter().zip(&rows) {
+        stalled.world.client = client;
+        assert_eq!(method_names(&stalled.written()), *expected, "{methods:?}");
+    }
 }
 
 #[test]
