@@ -283,11 +283,10 @@ impl Channels {
         held.drain(..count.min(held.len())).collect()
     }
 
-    /// Deliveries that are held are to be settled once more.
-    pub(super) fn release_held(&mut self, id: ChannelId) {
-        for unacked in self.take_held(id, usize::MAX) {
-            self.with_ring(id, |ring| ring.put_back(unacked));
-        }
+    /// Deliveries that are held are to be settled once more. Returns how many deliveries that has moved.
+    pub(super) fn release_held(&mut self, id: ChannelId) -> usize {
+        let held = self.take_held(id, usize::MAX);
+        held.len() + self.with_ring(id, |ring| ring.put_back(held))
     }
 
     #[inline]

@@ -7,6 +7,9 @@ use super::publishing::Outcome;
 use super::route::{Published, Route};
 use crate::exchange::ExchangeId;
 
+/// Deliveries that one step moves.
+const MOVES_A_STEP: usize = 8;
+
 /// Notes of the server on channels.
 pub struct ChannelsMut<'a> {
     pub(super) parts: &'a mut Parts,
@@ -26,7 +29,8 @@ impl ChannelsMut<'_> {
 
     /// The transaction is over without a commit: the channel has to settle what was held.
     pub fn release_held(&mut self, channel: ChannelId) {
-        self.parts.channels.release_held(channel);
+        let moved_count = self.parts.channels.release_held(channel);
+        self.parts.steps.charge(moved_count / MOVES_A_STEP);
     }
 
     /// Counts messages that a channel has just published along a route. Messages of one route and in a row may be counted

@@ -84,15 +84,38 @@ impl UnackedRing {
         self.ring.push_back(unacked);
     }
 
-    /// Puts a delivery back that was taken.
-    pub(super) fn put_back(&mut self, unacked: Unacked) {
-        match self.ring.binary_search_by_key(&unacked.tag, |other| other.tag) {
-            Ok(place) => {
-                self.ring[place] = unacked;
-                self.gap_count -= 1;
-            }
-            Err(place) => self.ring.insert(place, unacked),
+    /// Puts deliveries back that were taken. Returns how many the ring had to move for that.
+    pub(super) fn put_back(&mut self, mut taken: Vec<Unacked>) -> usize {
+        taken.retain(|unacked| !self.fill_gap(*unacked));
+        taken.sort_unstable_by_key(|unacked| unacked.tag);
+        let Some(last) = taken.last() else { return 0 };
+        if self.ring.front().is_none_or(|first| last.tag < first.tag) {
+            taken.into_iter().rev().for_each(|unacked| self.ring.push_front(unacked));
+            return 0;
         }
+        // One pass for all: each insertion by itself would move a part of the ring.
+        let count = taken.len() + self.ring.len();
+        let mut taken = taken.into_iter().peekable();
+        let mut merged = VecDeque::with_capacity(count);
+        for unacked in self.ring.drain(..).filter(|unacked| !unacked.is_gap()) {
+            while let Some(earlier) = taken.next_if(|earlier| earlier.tag < unacked.tag) {
+                merged.push_back(earlier);
+            }
+            merged.push_back(unacked);
+        }
+        merged.extend(taken);
+        (self.ring, self.gap_count) = (merged, 0);
+        count
+    }
+
+    /// Puts a delivery into the gap that it has left. Returns false if the gap is gone.
+    fn fill_gap(&mut self, unacked: Unacked) -> bool {
+        let place = self.ring.binary_search_by_key(&unacked.tag, |other| other.tag);
+        if let Ok(place) = place {
+            self.ring[place] = unacked;
+            self.gap_count -= 1;
+        }
+        place.is_ok()
     }
 
     fn place_of(&self, tag: u64) -> Option<usize> {
@@ -178,6 +201,41 @@ impl UnackedRing {
         }
         if self.ring.is_empty() && self.ring.capacity() > SPARE_LENGTH {
             self.ring = VecDeque::new();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::queue::NEVER;
+
+    const COUNT: u64 = 300;
+
+    fn unacked(tag: u64) -> Unacked {
+        let entry =
+            Entry { sequence: tag, expires_at: NEVER, message: MessageId(0), return_count: 0, priority: 0 };
+        Unacked::new(tag, QueueId(0), None, entry)
+    }
+
+    proptest! {
+        #[test]
+        fn deliveries_that_are_put_back_have_their_places_whatever_was_taken(
+            first_count in 0..=COUNT,
+            singles in vec(1..=COUNT, 0..2 * COUNT as usize),
+        ) {
+            let mut ring = UnackedRing::default();
+            (1..=COUNT).for_each(|tag| ring.push(unacked(tag)));
+            let mut taken: Vec<_> = std::iter::from_fn(|| ring.take_first(first_count)).collect();
+            taken.extend(singles.into_iter().filter_map(|tag| ring.take(tag)));
+            ring.put_back(taken);
+            let tags: Vec<_> = ring.iter().map(|unacked| unacked.tag).collect();
+            prop_assert!(tags.into_iter().eq(1..=COUNT));
+            prop_assert_eq!(ring.count(), COUNT as usize);
+            prop_assert!((1..=COUNT).all(|tag| ring.contains(tag)));
         }
     }
 }

@@ -387,7 +387,9 @@ impl VirtualHost {
     /// As [`ack`](VirtualHost::ack).
     pub fn hold(&mut self, channel: ChannelId, delivery_tag: u64, multiple: bool) -> Result<usize, Refusal> {
         self.parts.last_of(channel, delivery_tag)?;
-        Ok(self.parts.channels.hold(channel, delivery_tag, multiple))
+        let count = self.parts.channels.hold(channel, delivery_tag, multiple);
+        self.parts.steps.charge(count);
+        Ok(count)
     }
 
     /// Settles the `count` deliveries that have been held the longest.

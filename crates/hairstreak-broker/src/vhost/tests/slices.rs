@@ -343,6 +343,29 @@ fn deliveries_are_settled_in_slices_and_return_to_their_places() {
 }
 
 #[test]
+fn a_transaction_that_holds_many_deliveries_counts_its_steps_and_gives_them_back_in_order() {
+    let mut bench = Bench::sliced();
+    let channel = bench.open(ALICE);
+    bench.declare(&queue("q", arguments([]))).unwrap();
+    bench.publish_many("q", COUNT);
+    bench.in_slices(|bench| bench.consume(channel, "c"));
+    let before = bench.host.views().step_count();
+    // Most of the deliveries, so that their gaps go, and those at the front.
+    let singles = (1..=COUNT as u64).filter(|tag| tag % 3 != 0);
+    singles.for_each(|tag| assert_eq!(bench.host.hold(channel, tag, false).unwrap(), 1));
+    let rest = bench.host.hold(channel, 0, true).unwrap();
+    assert_eq!(rest, COUNT / 3);
+    assert!(bench.host.views().step_count() - before >= COUNT as u64);
+    bench.host.channels_mut().release_held(channel);
+    assert!(bench.host.views().step_count() - before > COUNT as u64);
+    for tag in 1..=COUNT as u64 {
+        bench.ack(channel, tag, false).unwrap();
+    }
+    assert!(bench.ack(channel, 0, true).is_ok());
+    assert_eq!(bench.host.message_counts(), MessageCounts::default());
+}
+
+#[test]
 fn what_is_delivered_while_deliveries_are_settled_is_not_settled_with_them() {
     let mut bench = Bench::sliced();
     bench.declare(&queue("q", FieldTable::new())).unwrap();
