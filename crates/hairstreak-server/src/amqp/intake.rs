@@ -1,6 +1,6 @@
-//! `Intake`: the bodies of a connection that go on while the memory alarm is raised.
+//! `Intake`: the bodies and transactions of a connection that go on while the memory alarm is raised.
 //!
-//! A message that has begun may come whole, because acknowledgements may stand behind its body. So many bodies may come whole that all connections share one room
+//! A transaction that has messages may get to its commit. A message that has begun may come whole, because acknowledgements may stand behind its body. So many bodies may come whole that all connections share one room
 //! for their bytes ([`Parking`](crate::node::Parking)), which is theirs until the alarm is over. A connection without room is not read. Such connections stand in a line, and one of them goes on
 //! after the other ([`Pass`]).
 
@@ -10,13 +10,13 @@ use hairstreak_transport::event_loop::Address;
 
 use crate::node::{Account, Pass};
 
-/// The bodies of a connection that go on.
+/// The bodies and transactions of a connection that go on.
 pub(super) struct Intake {
     account: Arc<Account>,
     address: Address,
     /// Bytes that have come since the alarm was raised.
     bytes: usize,
-    /// A body has to wait, and with it all that is behind it.
+    /// A message has to wait, and with it all that is behind it.
     is_stopped: bool,
     pass: Option<Pass>,
 }
@@ -27,14 +27,20 @@ impl Intake {
         Intake { account, address, bytes: 0, is_stopped: false, pass: None }
     }
 
-    /// Takes `size` bytes of a body that come while the alarm is raised. Returns false if the connection has to wait.
+    /// Takes `size` bytes of a message that come while the alarm is raised, if there is room.
+    pub fn has_room(&mut self, size: usize) -> bool {
+        let Account { alarm, parking, .. } = &*self.account;
+        let has_room = parking.take_body(self.bytes, size, alarm.watermark());
+        self.bytes += if has_room { size } else { 0 };
+        has_room
+    }
+
+    /// Takes `size` bytes of a body or a transaction that come while the alarm is raised. Returns false if the connection has to wait.
     pub fn take(&mut self, size: usize) -> bool {
         if self.pass.as_ref().is_some_and(Pass::use_once) {
             return true;
         }
-        let Account { alarm, parking, .. } = &*self.account;
-        if parking.take_body(self.bytes, size, alarm.watermark()) {
-            self.bytes += size;
+        if self.has_room(size) {
             return true;
         }
         if !self.pass.as_ref().is_some_and(Pass::is_waiting) {
@@ -44,14 +50,14 @@ impl Intake {
         false
     }
 
-    /// Whether a body that has waited may go on, once.
+    /// Whether a message that has waited may go on, once.
     pub fn take_goes_on(&mut self) -> bool {
         let goes_on = self.is_stopped && self.pass.as_ref().is_some_and(Pass::is_held);
         self.is_stopped &= !goes_on;
         goes_on
     }
 
-    /// All bodies of the connection have come whole.
+    /// All bodies of the connection have come whole, and its transactions are over.
     pub fn end(&mut self) {
         self.pass = None;
     }

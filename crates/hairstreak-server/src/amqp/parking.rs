@@ -34,7 +34,7 @@ const BARRIERS: [(u16, u16); 5] =
 
 impl Session {
     /// Parks a basic.publish that comes while the alarm is raised, or has the connection wait. `frame`: its bytes. `None`: the frame is none, or need not wait. A
-    /// transaction that has messages may get to its end.
+    /// transaction that has messages may get to its end while there is room.
     pub(super) fn park_publish(
         &mut self,
         number: u16,
@@ -47,10 +47,15 @@ impl Session {
         }
         self.block(turn);
         let transaction = self.channels.get(&number).and_then(|channel| channel.transaction.as_ref());
-        if transaction.is_some_and(|transaction| transaction.bytes() > 0) && self.throttle.has_grace() {
+        let has_begun = transaction.is_some_and(|transaction| transaction.bytes() > 0);
+        let size = frame.len();
+        // A parked frame does not stop the connection.
+        if has_begun
+            && if self.parked.is_handled { self.intake.has_room(size) } else { self.intake.take(size) }
+        {
             return None;
         }
-        Some(match (self.parked.is_handled, self.throttle.may_park()) {
+        Some(match (self.parked.is_handled, self.throttle.may_park() && !has_begun) {
             // The frame is parked already.
             (true, _) => (0, Ok(())),
             (false, true) => self.park(number, frame.len(), frame),

@@ -313,9 +313,8 @@ impl AmqpConnection {
         *is_full = turn.take_deliveries().is_full;
         let is_over = turn.is_over();
         let has_to_wait = session.outcome == Outcome::Running && turn.has_to_wait();
-        session.throttle.note_input(used);
         session.throttle.tell(&self.node.account);
-        if session.throttle.missing_bytes() == 0 {
+        if session.throttle.holds_nothing() {
             session.intake.end();
         }
         let Promises { ticket, are_held, places } = turn.promises;

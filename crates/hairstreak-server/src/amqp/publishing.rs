@@ -143,6 +143,10 @@ impl Session {
         let begun = content::check_size(content.body_size, size_max)
             .and_then(|()| self.throttle.begin_partial(content.body_size, size_max));
         begun.map_err(|refusal| Fault::in_method(refusal, id))?;
+        // A header is short, and takes what room there is. The next message finds less.
+        if self.node.is_alarmed() {
+            self.intake.has_room(payload.len());
+        }
         let assembly = Assembly::new(publish, content.properties, content.body_size, turn.pool);
         channel.content = Content::Body(Box::new(assembly));
         self.finish_body(number, turn)

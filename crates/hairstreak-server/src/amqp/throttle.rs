@@ -2,16 +2,13 @@
 //!
 //! Publishers wait while the node's messages have too much memory, and their clients are told if they want to be (connection.blocked). A connection that only
 //! publishes is not read until the alarm is over. A connection that also consumes is read on: its messages are parked
-//! (`parking`), and its acknowledgements free memory. A connection that holds part of a message is read as far as there is room for its body (`intake`). A transaction
-//! that has messages may get to its end, for [`GRACE_BYTES`].
+//! (`parking`), and its acknowledgements free memory. A connection that holds part of a message, or a transaction with messages, is read as far as there is room for the rest (`intake`).
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
 
 use crate::node::Account;
 
-/// Bytes that a connection may send while the alarm is raised, and still add messages to a transaction that has some.
-const GRACE_BYTES: usize = 4 * 1024 * 1024;
 /// Messages whose bodies have not come whole may have so many times the size of the largest message, in all channels of a connection.
 const PARTIAL_MESSAGES_MAX: u64 = 2;
 
@@ -27,16 +24,12 @@ pub(super) struct Throttle {
     is_waiting: bool,
     /// The connection has consumers, or had some.
     pub has_consumed: bool,
-    /// Bytes that came while the connection was blocked.
-    grace_bytes: usize,
     /// The size of the messages whose bodies have not come whole.
     announced_bytes: u64,
     /// The received bytes of these messages.
     partial_bytes: usize,
     /// The messages of open transactions.
     transaction_bytes: usize,
-    /// The received bytes of these messages that the account has been told.
-    told_partial_bytes: usize,
     /// The sum of both that the account has been told.
     told_bytes: usize,
 }
@@ -49,7 +42,7 @@ impl Throttle {
 
     /// The alarm is over. Returns whether the connection was blocked.
     pub fn unblock(&mut self) -> bool {
-        (self.grace_bytes, self.is_waiting) = (0, false);
+        self.is_waiting = false;
         std::mem::take(&mut self.is_blocked)
     }
 
@@ -78,19 +71,14 @@ impl Throttle {
         self.has_consumed || self.announced_bytes > 0
     }
 
-    /// Whether a transaction may still have more messages.
-    pub fn has_grace(&self) -> bool {
-        self.grace_bytes < GRACE_BYTES
-    }
-
     /// The bytes that are to come of messages that have begun.
     pub fn missing_bytes(&self) -> usize {
         (self.announced_bytes as usize).saturating_sub(self.partial_bytes)
     }
 
-    /// So many bytes of input were used.
-    pub fn note_input(&mut self, size: usize) {
-        self.grace_bytes += if self.is_blocked { size } else { 0 };
+    /// Whether no message has begun, and no transaction has messages.
+    pub fn holds_nothing(&self) -> bool {
+        self.missing_bytes() == 0 && self.transaction_bytes == 0
     }
 
     /// A message of `size` bytes begins to come. `message_size_max`: the size of the largest.
@@ -143,9 +131,10 @@ impl Throttle {
 
     /// Tells the account the memory that the connection holds now.
     pub fn tell(&mut self, account: &Account) {
-        let (partial, held) = (self.partial_bytes, self.partial_bytes + self.transaction_bytes);
-        account.passes.note_begun(std::mem::replace(&mut self.told_partial_bytes, partial), partial);
-        account.note(std::mem::replace(&mut self.told_bytes, held), held);
+        let held = self.partial_bytes + self.transaction_bytes;
+        let told = std::mem::replace(&mut self.told_bytes, held);
+        account.passes.note_begun(told, held);
+        account.note(told, held);
     }
 }
 
@@ -170,19 +159,6 @@ mod tests {
         assert!(throttle.is_waiting());
         assert!(throttle.unblock() && !throttle.unblock());
         assert!(!throttle.is_waiting());
-    }
-
-    #[test]
-    fn a_transaction_may_have_so_many_bytes_more() {
-        let mut throttle = Throttle::default();
-        throttle.note_input(GRACE_BYTES);
-        throttle.block();
-        throttle.note_input(GRACE_BYTES - 1);
-        assert!(throttle.has_grace());
-        throttle.note_input(1);
-        assert!(!throttle.has_grace());
-        throttle.unblock();
-        assert!(throttle.has_grace());
     }
 
     #[test]

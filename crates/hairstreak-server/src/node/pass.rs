@@ -1,4 +1,4 @@
-//! `Pass`: the place of a connection among those that wait in the middle of a body ([`Passes`](super::passes::Passes)).
+//! `Pass`: the place of a connection among those that wait in the middle of a body or a transaction ([`Passes`](super::passes::Passes)).
 
 use std::sync::Arc;
 

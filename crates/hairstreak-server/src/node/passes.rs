@@ -1,10 +1,10 @@
-//! `Passes`: the connections that wait in the middle of a body while the memory alarm is raised.
+//! `Passes`: the connections that wait in the middle of a body or a transaction while the memory alarm is raised.
 //!
-//! Bodies that have begun may take all the memory: no consumer frees it, and the alarm would never end. So one connection at a time has the pass, and may send the
-//! rest of its bodies, whatever the room for bodies ([`Parking`](super::parking::Parking)).
+//! Bodies and transactions that have begun may take all the memory: no consumer frees it, and the alarm would never end. So one connection at a time has the pass, and may
+//! send the rest of them, whatever the room for bodies ([`Parking`](super::parking::Parking)).
 //!
-//! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when the messages that have
-//! come whole are below the watermark. Above the watermark consumers make room. A connection that does not use the pass for [`IDLE_MS_MAX`] loses it.
+//! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when the messages in
+//! queues are below the watermark. Above the watermark consumers make room. A connection that does not use the pass for [`IDLE_MS_MAX`] loses it.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -20,7 +20,7 @@ const IDLE_MS_MAX: u64 = 10_000;
 /// The line of the connections that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Passes {
-    /// The received bytes of all bodies that have not come whole.
+    /// The bytes of all bodies that have not come whole, and of all open transactions.
     begun_bytes: AtomicUsize,
     /// The connections in the line, to be read without the lock.
     waiting_count: AtomicUsize,
@@ -46,7 +46,7 @@ struct Holder {
 }
 
 impl Passes {
-    /// The received bytes of bodies of a connection that have not come whole have changed.
+    /// The bytes of a connection in bodies on their way and in open transactions have changed.
     pub fn note_begun(&self, before: usize, now: usize) {
         self.begun_bytes.fetch_add(now.wrapping_sub(before), SeqCst);
     }
@@ -78,7 +78,7 @@ impl Passes {
         (given, line.holder.as_ref().map(|holder| holder.look_at))
     }
 
-    /// The memory of all but the bodies that have not come whole.
+    /// The memory of all but the bodies on their way and the open transactions.
     fn whole_bytes(&self, alarm: &Alarm) -> usize {
         alarm.bytes().saturating_sub(self.begun_bytes.load(SeqCst))
     }

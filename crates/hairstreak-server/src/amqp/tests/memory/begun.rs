@@ -1,4 +1,4 @@
-//! Bodies that have begun when the memory alarm is raised: they share one room, and come whole one after the other.
+//! Bodies and transactions that have begun when the memory alarm is raised: they share one room, and bodies come whole one after the other.
 
 use std::time::Duration;
 
@@ -180,4 +180,40 @@ fn the_pass_goes_on_from_a_client_that_ends_or_sends_nothing() {
             assert_eq!(read(&world, &begun), [false, true, false, false]);
         }
     }
+}
+
+#[test]
+fn transactions_that_have_begun_share_the_room() {
+    const COUNT: usize = 16;
+    const SIZE: usize = 10 * KIBIBYTE;
+    let mut world = world();
+    let mut first = Vec::new();
+    Method::TxSelect(tx::Select {}).encode(1, &mut first);
+    publish(1, b"out", 10, &mut first);
+    let mut message = Vec::new();
+    publish(1, b"out", SIZE, &mut message);
+    let mut begun = Vec::new();
+    for _ in 0..COUNT {
+        let before = world.switch();
+        world.say(&first);
+        begun.push(Begun { client: std::mem::replace(&mut world.client, before), rest: message.repeat(40) });
+    }
+    world.raise();
+    let told = world.node.figures().told_bytes;
+    for _ in 0..COUNT {
+        world.send_rests(&mut begun);
+    }
+    let grown = world.node.figures().told_bytes - told;
+    let bytes_max = WATERMARK / 4 + COUNT * (GRANTED + 2 * SIZE);
+    assert!((WATERMARK / 8..bytes_max).contains(&grown), "{grown} bytes, at most {bytes_max}");
+    world.clear();
+    for begun in &mut begun {
+        Method::TxCommit(tx::Commit {}).encode(1, &mut begun.rest);
+    }
+    for _ in 0..COUNT {
+        world.send_rests(&mut begun);
+        world.say_methods(1, &[Method::QueuePurge(queue::Purge { queue: b"out", no_wait: true })]);
+        world.node.settle();
+    }
+    assert!(begun.iter().all(|begun| begun.rest.is_empty()));
 }
