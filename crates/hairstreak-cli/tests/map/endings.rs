@@ -66,16 +66,19 @@ fn is_stopped(process: i32) -> bool {
 fn a_stop_and_its_end_reach_its_commands() {
     let running = start(&["-j2", "-w2", "--", "sh", "-c", "sleep 1000; cat"], numbers(10));
     let (id, shells) = family(&running, 2);
+    // A shell cannot be stopped between the fork of its command and the start of the program, which is the kernel's vfork.
     let sleeps = until("each shell has started its command", || {
         let started: Vec<_> = shells.iter().flat_map(|&shell| children_of(shell)).collect();
-        if started.len() == 2 { Ok(started) } else { Err(started) }
+        let names = started.iter().filter_map(|id| fs::read_to_string(format!("/proc/{id}/comm")).ok());
+        if names.filter(|name| name == "sleep\n").count() == 2 { Ok(started) } else { Err(started) }
     });
     let all = [&shells[..], &sleeps, &[id]].concat();
     for _ in 0..3 {
         tell(id, Signal::TSTP);
-        until("all processes are stopped", || all.iter().all(|&process| is_stopped(process)));
+        let stopped = || all.iter().copied().filter(|&process| is_stopped(process)).collect::<Vec<_>>();
+        until_eq("stopped processes", all.clone(), stopped);
         tell(id, Signal::CONT);
-        until("all processes run again", || !all.iter().any(|&process| is_stopped(process)));
+        until_eq("stopped processes", vec![], stopped);
     }
     // A command that is stopped ends, too.
     tell(shells[0], Signal::STOP);
