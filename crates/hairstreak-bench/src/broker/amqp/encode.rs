@@ -10,6 +10,8 @@
 use super::methods::{BASIC_PUBLISH, BODY, CONTENT_HEADER, FRAME_END, FRAME_OVERHEAD, METHOD};
 
 const CLASS_BASIC: u16 = 60;
+/// The flag of the property `headers`.
+const HAS_HEADERS: u16 = 1 << 13;
 
 /// An argument of a method.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +79,25 @@ fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
         out.extend_from_slice(&[0; 2]);
         out.extend_from_slice(&body_size.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
+    });
+}
+
+/// Appends basic.publish and an empty content whose header CC names further routing keys. They must fit a frame.
+pub fn push_publish_to_all(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, &str), keys: &[String]) {
+    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
+    push_method(out, channel, BASIC_PUBLISH, &arguments);
+    let mut list = Vec::new();
+    for key in keys {
+        list.push(b'S');
+        Argument::Long(key.as_bytes()).push(&mut list);
+    }
+    let mut headers = b"\x02CCA".to_vec();
+    Argument::Long(&list).push(&mut headers);
+    push_frame(out, CONTENT_HEADER, channel, |out| {
+        out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(&HAS_HEADERS.to_be_bytes());
+        Argument::Long(&headers).push(out);
     });
 }
 

@@ -140,6 +140,12 @@ impl<S: Read + Write> Link<S> {
         self.call(CHANNEL, QUEUE_DELETE, &arguments, QUEUE_DELETE_OK).map(drop)
     }
 
+    /// Removes the messages that are ready in a queue.
+    pub fn purge_queue(&mut self, name: &str) -> Result<(), AmqpError> {
+        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(0)];
+        self.call(CHANNEL, QUEUE_PURGE, &arguments, QUEUE_PURGE_OK).map(drop)
+    }
+
     /// Lets the broker send so many messages that are not acknowledged.
     pub fn set_prefetch(&mut self, count: u16) -> Result<(), AmqpError> {
         let arguments = [Argument::U32(0), Argument::U16(count), Argument::U8(0)];

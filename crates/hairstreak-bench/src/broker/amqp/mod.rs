@@ -11,7 +11,7 @@ mod read_buffer;
 mod version;
 mod walk;
 
-pub use encode::{Argument, push_body, push_method, push_publish, push_publish_head};
+pub use encode::{Argument, push_body, push_method, push_publish, push_publish_head, push_publish_to_all};
 pub use error::AmqpError;
 pub use link::{CHANNEL, FRAME_SIZE_MAX, Link};
 pub use methods::*;

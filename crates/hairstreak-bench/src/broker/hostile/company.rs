@@ -12,6 +12,7 @@ use super::super::amqp::{
     push_publish,
 };
 use super::super::server::Running;
+use super::elsewhere::{self, ATTACKS, Attack, Attacker};
 use super::http::{self, QUEUES_LISTED};
 
 /// Connections that send part of the protocol header and nothing else.
@@ -34,18 +35,11 @@ const LIST_INTERVAL: Duration = Duration::from_millis(500);
 /// Time between two steps of the other floods.
 const STEP: Duration = Duration::from_millis(10);
 const STEPS_PER_S: u32 = 100;
-/// A virtual host that good clients are not in.
-const OTHER_HOST: &str = "hostile";
-/// The queues in the virtual host of policies, and the policies that are set in turns.
-const POLICY_QUEUE_COUNT: u32 = 10_000;
-const POLICY_COUNT: u32 = 20;
-/// A pattern that goes back often in the names of these queues.
-const POLICY_PATTERN: &str = r"(?=(a+))\\1+$";
 /// The first part of the names of the company's queues.
 const QUEUE: &str = "hostile";
 
 /// A kind of company.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum CompanyKind {
     Idle,
     HalfOpen,
@@ -56,7 +50,7 @@ pub enum CompanyKind {
     HttpLists,
     HttpHalfRequests,
     HttpNeverReading,
-    Policies,
+    Elsewhere(&'static Attack),
 }
 
 impl CompanyKind {
@@ -68,23 +62,18 @@ impl CompanyKind {
         CompanyKind::Malformed,
         CompanyKind::Channels,
     ];
-    const OVER_HTTP: [CompanyKind; 4] = [
-        CompanyKind::HttpLists,
-        CompanyKind::HttpHalfRequests,
-        CompanyKind::HttpNeverReading,
-        CompanyKind::Policies,
-    ];
+    const OVER_HTTP: [CompanyKind; 3] =
+        [CompanyKind::HttpLists, CompanyKind::HttpHalfRequests, CompanyKind::HttpNeverReading];
 
     /// The kinds that `server` can meet.
     pub fn of(server: &Running) -> impl Iterator<Item = CompanyKind> {
-        Self::OVER_AMQP
-            .into_iter()
-            .chain(server.http.is_some().then_some(Self::OVER_HTTP).into_iter().flatten())
+        let over_http = || Self::OVER_HTTP.into_iter().chain(ATTACKS.iter().map(CompanyKind::Elsewhere));
+        Self::OVER_AMQP.into_iter().chain(server.http.into_iter().flat_map(move |_| over_http()))
     }
 
     /// Whether the company is in a virtual host of its own. Good clients have to have short round trips beside it.
     pub fn is_elsewhere(self) -> bool {
-        self == Self::Policies
+        matches!(self, Self::Elsewhere(_))
     }
 
     /// The name in reports. `idle_count` is the number of idle connections.
@@ -101,9 +90,7 @@ impl CompanyKind {
             Self::HttpNeverReading => {
                 format!("{HTTP_COUNT} HTTP clients that ask for {QUEUES_LISTED} queues and never read")
             }
-            Self::Policies => {
-                format!("policies that go back often in {POLICY_QUEUE_COUNT} queues of another virtual host")
-            }
+            Self::Elsewhere(attack) => format!("{} (another virtual host)", attack.text),
         }
     }
 }
@@ -115,8 +102,8 @@ pub struct Company {
     streams: Vec<TcpStream>,
     /// The broker's address and the number of queues that were declared there.
     queues: Option<(SocketAddr, u32)>,
-    /// The address of HTTP, where the company has a virtual host.
-    other_host: Option<SocketAddr>,
+    /// The address of HTTP, if the company has a virtual host of its own.
+    attacked: Option<SocketAddr>,
     flood: Option<Flood>,
 }
 
@@ -180,13 +167,13 @@ impl Company {
                 company.streams =
                     (0..HTTP_COUNT).map(|_| http::ask_for_queues(http)).collect::<Result<_, _>>()?;
             }
-            CompanyKind::Policies => {
+            CompanyKind::Elsewhere(attack) => {
                 let http = http()?;
-                company.open_other_host(address, http)?;
-                let mut number = 0;
-                company.flood(STEP, 1, move || {
+                company.attacked = Some(http);
+                let (mut attacker, mut number) = (Attacker::start(attack, address, http)?, 0);
+                company.flood(attack.interval, 1, move || {
                     number += 1;
-                    set_policy(http, number)
+                    attacker.step(attack, number)
                 });
             }
         }
@@ -198,19 +185,6 @@ impl Company {
         self.queues = Some((address, count));
         let mut link = Link::open(address)?;
         (0..count).try_for_each(|number| link.declare_queue(&queue_name(number)))
-    }
-
-    /// Opens a virtual host with many queues, which the end of the company deletes.
-    fn open_other_host(&mut self, address: SocketAddr, http: SocketAddr) -> Result<(), AmqpError> {
-        self.other_host = Some(http);
-        http::change(http, "PUT", &format!("vhosts/{OTHER_HOST}"), "{}")?;
-        let all = r#"{"configure":".*","write":".*","read":".*"}"#;
-        http::change(http, "PUT", &format!("permissions/{OTHER_HOST}/guest"), all)?;
-        let mut link = Link::open_in(address, OTHER_HOST)?;
-        (0..POLICY_QUEUE_COUNT)
-            .try_for_each(|number| link.declare_queue(&format!("{}{number}", "a".repeat(40))))?;
-        self.links.push(link);
-        Ok(())
     }
 
     fn add_consumers(&mut self, address: SocketAddr) -> Result<(), AmqpError> {
@@ -271,8 +245,8 @@ impl Company {
             let mut link = Link::open(address)?;
             (0..count).try_for_each(|number| link.delete_queue(&queue_name(number)))?;
         }
-        if let Some(http) = self.other_host {
-            http::change(http, "DELETE", &format!("vhosts/{OTHER_HOST}"), "")?;
+        if let Some(http) = self.attacked {
+            elsewhere::clean_up(http)?;
         }
         Ok(rate)
     }
@@ -280,15 +254,6 @@ impl Company {
 
 fn queue_name(number: u32) -> String {
     format!("{QUEUE}.{number}")
-}
-
-/// Sets a policy whose pattern goes back often, one of several in turns, each time with another length.
-fn set_policy(http: SocketAddr, number: u32) -> Result<(), AmqpError> {
-    let (name, length) = (number % POLICY_COUNT, 10 + number);
-    let body = format!(
-        r#"{{"pattern":"{POLICY_PATTERN}","definition":{{"max-length":{length}}},"priority":{name}}}"#
-    );
-    http::change(http, "PUT", &format!("policies/{OTHER_HOST}/p{name}"), &body)
 }
 
 /// Logs in, sends a frame with a wrong end, waits for the refusal, and disconnects.

@@ -14,7 +14,7 @@ use crate::statistics::Spread;
 const BODY_SIZE: u32 = 16;
 /// The part of their rate that good clients must keep, in per cent.
 pub const PERCENT_WANTED: f64 = 90.0;
-/// What 999 of 1000 of their round trips may take beside a company in another virtual host, in milliseconds.
+/// The longest time that 999 of 1000 of their round trips may take beside an attack from another virtual host, in milliseconds.
 pub const P999_MS_WANTED: f64 = 50.0;
 
 /// The figures of a good producer and its consumer in one kind of company.
@@ -32,9 +32,9 @@ pub struct HostileRow {
     pub beside: Spread,
     /// The rate in company, in per cent of the rate alone just before.
     pub percent: Spread,
-    /// Malformed frames, channels or lists per second, if the company is a flood.
+    /// Malformed frames, channels, lists or steps of an attack per second, if the company is a flood.
     pub flood_per_s: Option<Spread>,
-    /// What 999 of 1000 round trips of good clients take at most beside a company in another virtual host, in milliseconds.
+    /// The 99.9th percentile of the round trips of good clients beside an attack from another virtual host, in milliseconds.
     pub round_trip_p999_ms: Option<Spread>,
     /// The measured broker.
     #[serde(skip)]
