@@ -213,7 +213,7 @@ fn an_xpub_that_never_receives_keeps_no_more_than_its_limit() {
                 [subscribe(&prefix), cancel(&prefix)].concat()
             })
             .collect();
-        let raws: Vec<Raw> = (0..10)
+        let raws: Vec<Raw> = (0..4)
             .map(|_| {
                 let mut raw = Raw::ready(place, "SUB");
                 raw.send_until_stuck(&changes, 16 << 20);
