@@ -1,7 +1,7 @@
 //! `Steps`: the work that one call of a virtual host may still do, in counted steps.
 //!
 //! A step is about what one queue entry costs. An operation that finds no step left stops, and goes on in a later call, so that no call keeps the lock of its
-//! host for long. What an operation cannot divide is counted when it is done: a call overruns by that much at most.
+//! host for long. Work that cannot be divided is counted when it is done: a call overruns by that work at most.
 
 /// The steps of a call.
 #[derive(Debug, Default)]

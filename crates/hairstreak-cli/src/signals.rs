@@ -36,8 +36,8 @@ fn is_ignored(signal: i32) -> bool {
         .is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// Has the commands of `groups` stop when Ctrl-Z stops this program, and continue with it. A command that waits for the terminal, which
-/// it never gets, is named.
+/// Has the commands of `groups` stop when Ctrl-Z stops this program, and continue with it. A command that waits for the terminal
+/// waits in vain and is named.
 pub fn share_with(groups: &ProcessGroups) -> io::Result<()> {
     let mut watched = vec![SIGCONT];
     watched.extend((!is_ignored(SIGTSTP)).then_some(SIGTSTP));

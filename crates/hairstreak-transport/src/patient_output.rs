@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, fcntl_getfd, write};
 use rustix::stdio::{stderr, stdout};
 
-/// A file for writing. A write waits for room, whoever has set `O_NONBLOCK`.
+/// A file for writing. A write waits for room, even if another program has set `O_NONBLOCK`.
 #[derive(Debug)]
 pub struct PatientOutput(Target);
 

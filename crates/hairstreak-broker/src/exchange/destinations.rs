@@ -42,8 +42,8 @@ impl Destinations {
         }
     }
 
-    /// Appends the destinations, the last ones first if there are not steps for all. `left`: how many are not appended, if the list is begun. Returns whether
-    /// all are appended. A destination that moves to the place of one that goes stays among those that are left.
+    /// Appends the destinations, from the end of the list if there are not steps for all. `left`: the number that is not appended yet; `None`: the list is
+    /// not begun. Returns whether all are appended. A destination that takes the place of a removed destination is not passed over.
     pub(super) fn append_to(
         &self,
         found: &mut Vec<Destination>,

@@ -15,7 +15,7 @@ use crate::steps::Steps;
 /// How much a queue has to do; less is better.
 pub(super) type Load<'a> = &'a dyn Fn(QueueId) -> u64;
 
-/// How far the bindings of one exchange are matched with a message.
+/// The progress of a message through the bindings of one exchange.
 #[derive(Debug, Default)]
 pub(super) struct Way {
     /// The key that is matched: its place among the keys of the message.
@@ -24,7 +24,7 @@ pub(super) struct Way {
     pub binding: BindingId,
     /// How many destinations of the list in work are not appended; `None`: the list is not begun.
     pub left: Option<usize>,
-    /// How far the key is matched with patterns.
+    /// The progress of the key through the patterns.
     pub words: KeyWay,
 }
 
@@ -46,8 +46,8 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
         1
     }
 
-    /// Appends the destinations that a message goes to. The same one may be appended twice. Returns whether these are all: it goes on from `way`, with more steps,
-    /// otherwise. Meanwhile bindings may come and go; one that is there all the time counts.
+    /// Appends the destinations that a message goes to. The same destination may be appended twice. Returns whether these are all. If not,
+    /// the next call continues at `way`. Between calls bindings may come and go; a binding that stays counts.
     fn route(
         &mut self,
         message: &Routing<'_>,

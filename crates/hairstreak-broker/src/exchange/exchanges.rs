@@ -248,8 +248,8 @@ impl Exchanges {
         }
     }
 
-    /// Goes on with exchanges that are being deleted: their bindings go first, and an exchange keeps its name until the last one is recorded. Returns whether
-    /// none is left.
+    /// Continues to delete exchanges: their bindings are deleted first, and an exchange keeps its name until the last deletion is recorded. Returns whether
+    /// all are deleted.
     pub(crate) fn remove_going(&mut self, steps: &mut Steps) -> bool {
         while let Some(id) = self.going.last().copied() {
             while let Some(binding) = self.bindings.first_of_source(id) {

@@ -1,7 +1,8 @@
 //! The type `load_balancing`: a message goes to one of the destinations: to the one with the least load, and in turn
 //! among equals. Routing keys do not count. An exchange as a destination has no load of its own.
 //!
-//! Not RabbitMQ's. A message costs a look at each destination, until one has no load. Of very many destinations the next 4,096 in turn are compared.
+//! RabbitMQ has no such type. A message costs a look at each destination until a destination has no load. At most 4,096 destinations are
+//! compared, beginning with the next in turn.
 
 use hairstreak_wire::amqp::FieldTable;
 

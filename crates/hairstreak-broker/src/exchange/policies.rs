@@ -6,7 +6,8 @@ use super::exchanges::Exchanges;
 use crate::policy::{Applied, PolicyChange};
 
 impl Exchanges {
-    /// Changes the policies. What is declared from now on has the new ones; for the others see [`apply_policies`](Exchanges::apply_policies).
+    /// Changes the policies. Exchanges that are declared later have the new policies; existing exchanges get them by
+    /// [`apply_policies`](Exchanges::apply_policies).
     pub(crate) fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
         let policies = Arc::make_mut(&mut self.policies);
         changes.into_iter().for_each(|change| policies.change(change));

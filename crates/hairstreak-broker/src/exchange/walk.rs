@@ -20,7 +20,7 @@ pub(crate) struct Walk {
     queues: Stamps,
     /// Exchanges that are met and not visited yet, with their serials.
     pending: Vec<(ExchangeId, u64)>,
-    /// The exchange whose bindings are matched, how far they are, and whether one has matched.
+    /// The exchange whose bindings are matched, the progress there, and whether a binding has matched.
     current: Option<(ExchangeId, u64)>,
     way: Way,
     has_matched: bool,

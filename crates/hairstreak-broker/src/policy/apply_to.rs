@@ -1,4 +1,4 @@
-//! `ApplyTo`: which objects a policy is for. `ObjectKind`: what an object is to policies.
+//! `ApplyTo`: the kinds of objects that a policy is for. `ObjectKind`: the kind of an object.
 
 use std::str::FromStr;
 

@@ -328,7 +328,7 @@ fn only_what_a_change_may_concern_is_matched() {
     };
     let (applied, steps) = find(&policies, &Applied::default());
     assert_eq!(applied.user_name().as_deref(), Some("hard"));
-    // A policy behind it changes nothing, and no name is matched; one before it is matched alone.
+    // A policy of a lower priority changes nothing, and no name is matched. A policy of a higher priority is matched alone.
     policies.change(PolicyChange::Put(Arc::new(policy("other", "^b", -1, 1))));
     let (same, taken) = find(&policies, &applied);
     assert_eq!((same.is_same(&applied), taken), (true, 0));
@@ -340,11 +340,11 @@ fn only_what_a_change_may_concern_is_matched() {
     policies.change(PolicyChange::Put(Arc::new(policy("other", "^b", -1, 1))));
     policies.change(PolicyChange::Remove(Scope::Operator, "other".into()));
     assert_eq!(policies.generation(), generation);
-    // One that is replaced applies as it is now.
+    // A replaced policy applies with its new definition.
     policies.change(PolicyChange::Put(Arc::new(policy("hard", "^a", 5, 2))));
     let (replaced, _) = find(&policies, &same);
     assert_eq!((replaced.user_name().as_deref(), replaced.is_same(&applied)), (Some("hard"), false));
-    // One that goes leaves those behind it, and those before it are not matched again.
+    // A deleted policy leaves those of lower priorities, and those of higher priorities are not matched again.
     policies.change(PolicyChange::Remove(Scope::User, "hard".into()));
     let (low, taken) = find(&policies, &replaced);
     assert_eq!((low.user_name().as_deref(), taken), (Some("low"), 1 + name.len()));

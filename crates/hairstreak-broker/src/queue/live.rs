@@ -88,6 +88,13 @@ impl Queue {
         }
     }
 
+    /// Takes out the messages that wait.
+    pub(crate) fn take_ready(&mut self) -> Ready {
+        let ready = self.ready.take_all();
+        self.counts.gone += ready.count() as u64;
+        ready
+    }
+
     /// The settings with other policies.
     pub(crate) fn settings_with(&self, policies: &Applied) -> Settings {
         Settings::of(&self.declaration.arguments, &policies.effective())

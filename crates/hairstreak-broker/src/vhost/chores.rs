@@ -16,7 +16,7 @@ use super::publishing::Publishing;
 use super::settlement::Settlement;
 use crate::queue::{QueueId, Ready};
 
-/// An operation, and how far it is. What is not here is in the tables of the host.
+/// An operation and its progress. The rest of its state is in the tables of the host.
 #[derive(Debug)]
 pub(super) enum Chore {
     /// The deliveries of a channel up to a tag are settled.
@@ -69,7 +69,7 @@ impl Chores {
         self.0.pop_front()
     }
 
-    /// A channel is closed: what it has not settled is given back. Returns how many chores end with that.
+    /// Ends the chores of a closed channel, whose unsettled deliveries are given back. Returns the number of ended chores.
     pub(super) fn forget_channel(&mut self, closed: ChannelId) -> usize {
         let before = self.0.len();
         self.0.retain(|(_, chore)| match chore {

@@ -162,19 +162,11 @@ impl Parts {
     pub(super) fn purge_queue(&mut self, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
         let id = self.find_queue(user, name)?;
         let message_count = self.queues.get(id).message_count();
-        let mut ready = self.take_ready(id);
+        let mut ready = self.queues.get_mut(id).take_ready();
         if !drop_messages(self, &mut ready) {
             self.put_off(Some(user), Chore::Drop(ready));
         }
         Ok(message_count)
-    }
-
-    /// Takes the messages that wait out of a queue.
-    pub(super) fn take_ready(&mut self, id: QueueId) -> Ready {
-        let queue = self.queues.get_mut(id);
-        let ready = queue.ready.take_all();
-        queue.counts.gone += ready.count() as u64;
-        ready
     }
 
     pub(super) fn bind_queue(

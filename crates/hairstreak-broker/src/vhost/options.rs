@@ -18,7 +18,7 @@ pub struct Limits {
     /// Messages that expire, or are dead-lettered because a queue is too long, in one call. The others follow in
     /// `handle_timeout`, which is due at once.
     pub slice_max: usize,
-    /// Steps of one call, each about a queue entry. What is left follows in `handle_timeout`, which is due at once.
+    /// Steps of one call, each about a queue entry. The rest of the work follows in `handle_timeout`, which is due at once.
     pub steps_max: usize,
 }
 

@@ -1,7 +1,7 @@
 //! `Publishing`: a message that takes more than one call: its way through the exchanges is long, or it goes to very many queues.
 //!
 //! Meanwhile others may publish, and queues may come and go. Each queue has the messages of one channel in order, because the channel waits. A queue that is
-//! declared later gets nothing, and one that is deleted is passed over, even if another queue has its number now.
+//! declared later gets nothing, and a deleted queue is passed over, even if another queue has its number now.
 
 use hairstreak_base::Bytes;
 
@@ -26,7 +26,7 @@ pub struct PublishedBy {
 pub struct Outcome {
     /// Whether the message comes back if it has no queue.
     pub is_mandatory: bool,
-    /// What became of the message.
+    /// The result of the routing.
     pub published: Published,
     /// The message.
     pub message: OwnedMessage,

@@ -1,4 +1,4 @@
-//! `Settlement`: what becomes of deliveries, as their consumers say.
+//! `Settlement`: the outcome of deliveries, as their consumers say.
 
 /// How deliveries are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

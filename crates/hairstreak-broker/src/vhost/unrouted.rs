@@ -9,7 +9,7 @@ use crate::exchange::{Routing, Walk};
 pub(super) struct Unrouted {
     pub(super) walk: Walk,
     exchange: Box<[u8]>,
-    /// The routing key and the further ones.
+    /// The routing key and the keys of CC and BCC.
     keys: Vec<Box<[u8]>>,
     headers: Option<FieldTable>,
     correlation_id: Option<Box<[u8]>>,

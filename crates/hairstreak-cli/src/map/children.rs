@@ -159,7 +159,7 @@ impl Children {
 
 /// Sends a signal to a group. A group that is stopped goes on, so that its processes can end as they were asked to.
 fn ask(group: Pid, signal: Signal, is_asked: &mut bool) {
-    // One that has just ended needs no signal.
+    // A group that has just ended needs no signal.
     let _ = kill_process_group(group, signal);
     if signal == Signal::TERM {
         *is_asked = true;

@@ -17,8 +17,8 @@ pub struct Counts {
     pub redone: AtomicU64,
     /// Commands that failed though every record they had was answered.
     pub failed_ends: AtomicU64,
-    /// A command has ended early, and it was told.
+    /// The user was told that a command has ended early.
     pub early_ends: AtomicU64,
-    /// A command could not be started for want of processes or descriptors, and it was told.
+    /// The user was told that a command could not be started for want of processes or descriptors.
     pub shortages: AtomicU64,
 }

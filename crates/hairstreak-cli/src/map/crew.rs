@@ -318,7 +318,7 @@ impl Crew {
     }
 }
 
-/// So many of the wanted commands, at least one, as there are descriptors for. Fewer are told.
+/// The number of the wanted commands, at least one, that there are descriptors for. The user is told if that is not all.
 fn fitting(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);

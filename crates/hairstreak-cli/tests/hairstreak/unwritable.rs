@@ -38,7 +38,7 @@ fn hairstreak(arguments: &[&str]) -> Command {
 }
 
 fn outcome(command: &mut Command) -> Outcome {
-    // What a test does not redirect is piped.
+    // Streams that a test does not redirect are piped.
     command.output().unwrap().into()
 }
 

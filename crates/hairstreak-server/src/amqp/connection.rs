@@ -67,7 +67,7 @@ pub(super) enum Phase {
     Running,
     /// This side has sent connection.close: all but the answer is dropped.
     Closing,
-    /// The client has sent connection.close, and was answered. It ends its side first.
+    /// The client has sent connection.close, and was answered. The client ends its side first.
     Left,
     /// All is said: the connection ends as soon as nothing of its output is held.
     Over,

@@ -15,7 +15,7 @@ pub(super) struct Parked {
     channels: Vec<ParkedChannel>,
     /// An acknowledgement has gone ahead.
     pub is_overtaken: bool,
-    /// The frames are being handled: what is to be parked stays where it is.
+    /// The frames are being handled: frames that would be parked stay in the input.
     pub is_handled: bool,
     /// The connection ends: its frames are handled whatever the alarm.
     pub is_ending: bool,

@@ -110,7 +110,7 @@ impl Session {
         Some(self.park(number, size, bytes))
     }
 
-    /// Handles an acknowledgement ahead of parked frames. One that fails is parked: it fails in its turn.
+    /// Handles an acknowledgement ahead of parked frames. A refused acknowledgement is parked and fails in its turn.
     fn settle_ahead(&mut self, number: u16, bytes: &[u8], turn: &mut Turn<'_>) -> Step {
         let Ok(Some(frame)) = decode_frame(bytes, self.tuned.frame_size_max) else { return (0, Ok(())) };
         if self.take_method(number, frame.payload, turn).is_err() {

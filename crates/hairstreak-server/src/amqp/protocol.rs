@@ -154,7 +154,7 @@ impl Protocol for AmqpConnection {
     }
 
     fn handle_peer_end(&mut self, _context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
-        // What the client sent before its end counts.
+        // Frames that the client sent before its end count.
         let waits = self.member.as_ref().is_some_and(|member| member.waits);
         if waits { Ok(()) } else { Err(AmqpError::Gone) }
     }
@@ -167,7 +167,7 @@ impl Protocol for AmqpConnection {
 impl AmqpConnection {
     fn handle_input(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         loop {
-            // What follows is looked at in the next phase.
+            // The bytes that follow are read in the next phase.
             let before = self.phase;
             match before {
                 Phase::Running => {
@@ -270,7 +270,7 @@ impl AmqpConnection {
         let (late, waits) = (&mut member.late, &mut member.waits);
         let Some(mut state) = host.lock_within(context.patience) else { return context.defer() };
         if session.parked.is_overtaken && (session.parked.is_ending || self.forced.is_some()) {
-            // What the host has not done yet comes before the parked frames.
+            // The unfinished work of the host comes before the parked frames.
             self.node.end_chores(&mut state, *id, PARKED_PATIENCE);
         }
         *turn_count += 1;

@@ -55,7 +55,7 @@ pub(crate) fn publish_once(
         return Err(NotPublished::LowMemory);
     }
     check_size(message.body.len() as u64, node.settings.message_size_max()).map_err(NotPublished::Refused)?;
-    // The message may take more than one call of the host. It is in all its queues when the operator has acted.
+    // The message may take more than one call of the host. All its queues have the message when the operator has acted.
     let (channel, _) = node
         .act(host, |state, now| publish_on_channel(node, host, (&mut rights, &slot), message, state, now));
     let published = match channel.map_err(NotPublished::Refused)? {
@@ -93,7 +93,7 @@ fn publish_on_channel(
     state.host.channels_mut().set_mode(id, ChannelMode { is_confirming: true, ..ChannelMode::default() });
     let mut channel = Channel::new(id, 0, channel_slot);
     channel.confirms = Some(Default::default());
-    // What the client would read ends with the channel: the result says the same.
+    // The frames to the client are dropped with the channel: the result says the same.
     let mut unread = OutgoingBuffer::new(&node.pool);
     let (mut late, steps) = (Late::default(), state.host.views().step_count());
     let mut turn = Turn {

@@ -1,4 +1,4 @@
-//! `Reading`: a frame that is not taken whole; `Step`: what came of looking at what is here.
+//! `Reading`: a frame of which parts are taken; `Step`: the result of a look at the received bytes.
 
 use hairstreak_base::READ_SIZE;
 use hairstreak_wire::amqp::FRAME_OVERHEAD;

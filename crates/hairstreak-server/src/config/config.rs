@@ -65,7 +65,7 @@ pub struct AmqpConfig {
     /// Endpoints to listen on; an empty list: no AMQP without TLS.
     #[serde(default, deserialize_with = "values::endpoints")]
     pub bind: Option<Vec<String>>,
-    /// AMQP with TLS. Without this part, or with an empty list of endpoints in it, there is none.
+    /// AMQP with TLS. Without this part, or with an empty list of endpoints, no endpoint has TLS.
     pub tls: Option<TlsConfig>,
     /// Names of virtual hosts, at least one, each once.
     #[serde(default, deserialize_with = "values::virtual_hosts")]

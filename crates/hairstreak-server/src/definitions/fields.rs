@@ -97,7 +97,7 @@ impl Fields {
         }
     }
 
-    /// An object. A missing field and the empty list, which stands for one in older tools, are one without fields.
+    /// An object. A missing field is an empty object, and so is the empty list, which older tools write in its place.
     ///
     /// # Errors
     ///
@@ -116,7 +116,7 @@ impl Fields {
     }
 }
 
-/// An integer, or the digits of one in a string.
+/// An integer, or a string of the digits of an integer.
 pub(crate) fn integer(value: &Value) -> Option<i64> {
     match value {
         Value::Number(number) => number.as_i64(),

@@ -8,7 +8,7 @@
 //! | an escape that JSON does not have, `\'` | the characters as they are |
 //! | half of a pair of UTF-16, bytes that are no UTF-8 | U+FFFD |
 //!
-//! All else stays, and is a reader's to refuse. The place of an error is that in the text as it came.
+//! All other text is unchanged, and the reader refuses errors there. The place of an error is the place in the original text.
 
 use std::borrow::Cow;
 
@@ -84,7 +84,7 @@ impl JsonText<'_> {
     }
 }
 
-/// Whether a text has none of the things that are made into others: nearly every one.
+/// Whether a text needs no change, as most texts.
 fn is_plain(given: &[u8]) -> bool {
     let (mut is_string, mut is_escaped, mut last) = (false, false, 0);
     for (index, &byte) in given.iter().enumerate() {

@@ -216,7 +216,7 @@ pub(crate) async fn deleted(commit: Commit) -> Answer {
 ///
 /// # Errors
 ///
-/// 503: the change cannot be written. It was taken back, unless it deletes something.
+/// 503: the change cannot be written. The change was taken back, unless it is a deletion.
 pub(crate) async fn kept(commit: Commit) -> Result<(), ApiError> {
     Ok(commit.await?)
 }

@@ -1,6 +1,6 @@
 //! `Journal`: the way of changed definitions to the data directory.
 //!
-//! A change acts at once in memory. It is promised only when it is on disk: the caller hears of that from [`Commit`], or by mail.
+//! A change acts at once in memory. The change is promised only when the disk has it: the caller hears of that from [`Commit`], or by mail.
 //! A node without a data directory promises nothing, and every commit is done at once.
 //!
 //! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]). It fails if its

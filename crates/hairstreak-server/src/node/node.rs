@@ -180,7 +180,7 @@ impl Node {
         (result, commit)
     }
 
-    /// Goes on with what a connection has ordered until the host has done that, or `patience` is over. It goes on in slices, and others have the lock meanwhile.
+    /// Goes on with what a connection has ordered until the host has done that, or `patience` is over. The work is done in slices, and others have the lock between slices.
     pub fn end_chores(
         &self,
         state: &mut MutexGuard<'_, HostState>,

@@ -1,4 +1,4 @@
-//! Importing definitions: what RabbitMQ passes over is passed over, what cannot be had is named, and the rest is imported.
+//! Importing definitions: items that RabbitMQ passes over are passed over, items that the node refuses are named, and the rest is imported.
 
 use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::policy::Scope;

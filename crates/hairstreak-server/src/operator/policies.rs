@@ -1,6 +1,6 @@
-//! Policies and operator policies: settings of exchanges and queues by pattern, which act on live ones.
+//! Policies and operator policies: settings of exchanges and queues by pattern, which act on live objects.
 //!
-//! A change holds `changing` while it comes into the catalog, the journal and the live host. It takes effect on live queues without `changing`, slice by
+//! A change holds `changing` while it comes into the catalog, the journal and the live host. The change takes effect on live queues without `changing`, slice by
 //! slice, before the answer: other operators need not wait for a host with many queues.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Taking back in memory what could not be written: a refused change is not there, neither now nor after a restart.
 //!
-//! A new object is deleted as an operator would delete it. A changed one is as it was before. Objects that have gone meanwhile are passed over.
+//! A new object is deleted as an operator would delete it. A changed object has its earlier state. Objects that have gone meanwhile are passed over.
 
 use std::sync::Arc;
 

@@ -220,7 +220,7 @@ pub(crate) fn delete(node: &Node, name: &str, by: By) -> Result<Commit, Operator
 ///
 /// # Errors
 ///
-/// There is no user of one of these names, or one is protected.
+/// A name has no user, or its user is protected.
 pub(crate) fn delete_all(node: &Node, names: &[&str], by: By) -> Result<Commit, OperatorError> {
     let _changing = node.changing.lock();
     for name in names {

@@ -71,7 +71,7 @@ impl CompanyKind {
         Self::OVER_AMQP.into_iter().chain(server.http.into_iter().flat_map(move |_| over_http()))
     }
 
-    /// Whether the company is in a virtual host of its own. Good clients have to have short round trips beside it.
+    /// Whether the company is in a virtual host of its own. Good clients must have short round trips beside such a company.
     pub fn is_elsewhere(self) -> bool {
         matches!(self, Self::Elsewhere(_))
     }

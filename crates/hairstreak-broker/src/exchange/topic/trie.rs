@@ -59,7 +59,7 @@ struct Active {
     hashes: Stamps,
 }
 
-/// How far a key is matched.
+/// The progress of the match of a key.
 #[derive(Debug, Default)]
 pub(in crate::exchange) struct KeyWay {
     /// The word that is matched, and the place of the active node.
@@ -143,8 +143,8 @@ impl Trie {
         }
     }
 
-    /// Appends the destinations of all patterns that match a key. Returns whether these are all: it goes on from `way` otherwise, with the same key and more
-    /// steps. Meanwhile patterns may come and go.
+    /// Appends the destinations of all patterns that match a key. Returns whether these are all. If not, the next call continues at
+    /// `way`, with the same key. Between calls patterns may come and go.
     pub(super) fn find(
         &mut self,
         key: &[u8],
@@ -471,7 +471,7 @@ mod tests {
             trie.add(word.as_bytes(), destination(1000));
             trie.remove(word.as_bytes(), destination(1000));
         }
-        // The node of what is gone may be another one now, which must not be found.
+        // The node of a removed pattern may belong to another pattern now, which must not be found.
         trie.add(b"x", destination(2000));
         steps.begin(usize::MAX);
         assert!(trie.find(b"a.b.8", &mut KeyWay::default(), steps, &mut found));

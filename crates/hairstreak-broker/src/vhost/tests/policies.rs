@@ -318,7 +318,7 @@ fn what_changes_between_two_steps_has_the_newest_policies() {
     let queues = PolicyCursor { has_done_exchanges: true, position: 0 };
     put(&mut bench, 1);
     let mut first = bench.matched(queues);
-    // A queue that is declared now has the new policy at once; one that is there has none yet.
+    // A queue that is declared now has the new policy at once; an existing queue has none yet.
     bench.delete("a");
     bench.declare(&queue("a", arguments([]))).unwrap();
     assert_eq!(bench.lengths(), [Some("p".into()), None, None]);
@@ -435,6 +435,6 @@ fn the_steps_of_a_declaration_are_told() {
         bench.host.policies_mut().change((0..POLICIES).map(put));
     }
     assert_eq!(steps_of_declaration(&mut bench), 2 * NAME_STEPS_MAX as u64 / 16);
-    // One that is there takes none.
+    // The declaration of an existing queue takes none.
     assert_eq!(steps_of_declaration(&mut bench), 0);
 }

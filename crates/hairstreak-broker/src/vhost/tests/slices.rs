@@ -1,11 +1,11 @@
-//! Operations at their limits: each call does a bounded number of steps, others have their calls in between, and in the end all is as if it were done at once.
+//! Operations at their limits: each call does a bounded number of steps, others have their calls in between, and the result is that of one undivided call.
 
 use super::*;
 use crate::exchange::ExchangeDeclaration;
 
 /// The steps of a call in these tests.
 const STEPS_MAX: usize = 64;
-/// How far a call may overrun: what is not divided.
+/// The steps by which a call may overrun: the work that is not divided.
 const OVERRUN_MAX: u64 = 320;
 const COUNT: usize = 1_000;
 
@@ -200,7 +200,7 @@ fn queues_that_come_and_go_while_a_message_is_on_its_way_do_not_confuse_it() {
     // A message of somebody else comes meanwhile, to a queue that has the slow one and to a queue that does not: the last ones come first.
     bench.publish_all("q0", &["quick"]);
     bench.publish_all(&last, &["quick"]);
-    // A queue that does not have the message goes, and another one gets its number and its name.
+    // A queue that does not have the message is deleted, and another queue gets its number and its name.
     let gone = "q1";
     let number = bench.host.parts.queues.find(gone.as_bytes());
     bench.host.delete_queue(BOB, gone.as_bytes(), false, false, bench.now, &mut bench.said).unwrap();
@@ -285,7 +285,7 @@ fn a_queue_that_is_being_deleted_is_deleted_once_and_to_its_end() {
     bench.publish_all("q", &["a", "b"]);
     let bob = bench.open(BOB);
     assert_eq!(bench.host.delete_queue(BOB, b"q", false, false, bench.now, &mut bench.said), Ok(2));
-    // It is gone for a second one that deletes it, and the first one leaves.
+    // The queue does not exist for a second client that deletes the queue, and the first client leaves.
     assert_eq!(bench.delete("q"), 0);
     bench.close(bob);
     bench.disconnect(BOB);

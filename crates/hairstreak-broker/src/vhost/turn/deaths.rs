@@ -218,7 +218,7 @@ impl<O: HostOutbox> Turn<'_, O> {
         }
         if !are_chores_first {
             go_on_with_chores(self);
-            // What is due at once must not keep the chores waiting.
+            // Timers that are due at once must not keep the chores waiting.
             self.parts.are_chores_first = self.parts.steps.are_spent();
         }
         self.finish();

@@ -206,7 +206,7 @@ pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId)
         return None;
     }
     turn.parts.steps.charge(QUEUE_STEPS);
-    let ready = turn.parts.take_ready(id);
+    let ready = turn.parts.queues.get_mut(id).take_ready();
     forget_queue(turn.parts, id);
     Some(ready)
 }

@@ -7,8 +7,8 @@
 //!   act           what is still there changes; again until the slice is done
 //! ```
 //!
-//! Each queue and exchange knows the generation of the policies that apply to it. Changes that come at once may bring the same object to the newest
-//! generation; the first one does.
+//! Each queue and exchange knows the generation of the policies that apply to it. If several changes come at once, the first
+//! change brings an object to the newest generation.
 
 use std::sync::Arc;
 
@@ -74,7 +74,8 @@ impl<O: HostOutbox> Turn<'_, O> {
     }
 }
 
-/// Has policies act on an object, unless newer ones do: it was declared meanwhile, or another change came to it. Returns false if that needs another turn.
+/// Applies policies to an object, unless the object already has newer policies: by its declaration, or by another change. Returns false if that needs
+/// another turn.
 fn change_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object) -> bool {
     let Object { name, kind, applied } = object;
     match (kind, turn.parts.queues.find(name)) {

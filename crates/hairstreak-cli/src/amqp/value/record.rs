@@ -5,8 +5,8 @@
 //!  "properties": {"content_type": "text/plain", "delivery_mode": 2}, "body": "..."}
 //! ```
 //!
-//! Each property and header comes back as it was (see `json` for their values). A body that is no UTF-8 is `body_base64`. To publish, all fields may be missing, and a body that is no string is sent
-//! as JSON.
+//! Each property and header comes back unchanged (see `json` for their values). A body that is no UTF-8 is `body_base64`. To publish, all fields may
+//! be missing, and a body that is no string is sent as JSON.
 
 use hairstreak_wire::amqp::{DecodeError, FieldTable, Properties, SHORT_STRING_SIZE_MAX};
 use serde::{Deserialize, Serialize};

@@ -144,7 +144,7 @@ fn frames_that_nobody_awaits_are_refused_once_they_are_whole() {
     ] {
         check(world, &bad, 1, true);
         check(world, &[&bad[..], &close_ok].concat(), 1, false);
-        // What follows does not matter, however large it is and whatever its type is.
+        // Later frames do not matter, of any size and type.
         let passed = [&body(LIMIT - 8, END)[..], &frame(7, 3, b"abc", END), &HEARTBEAT_FRAME].concat();
         check(world, &[&bad[..], &passed, &close_ok].concat(), 1, false);
         // Both sides have closed: the client ends its side.

@@ -1,4 +1,4 @@
-//! The end of a connection that its client or the node has closed: who ends the stream, and when.
+//! The end of a connection that its client or the node has closed: the side that ends the stream, and the time of that.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The memory alarm: what waits, what goes ahead, and what is gained by none.
+//! The memory alarm: frames that wait, frames that go ahead, and attempts to get around the alarm.
 
 use hairstreak_broker::vhost::Limits;
 use hairstreak_transport::event_loop::Address;
@@ -82,7 +82,7 @@ impl World {
         self.say(&[])
     }
 
-    /// Another client joins. Returns the one that spoke before.
+    /// Another client joins. Returns the earlier client.
     fn switch(&mut self) -> Address {
         let other = self.node.connect().unwrap();
         let before = std::mem::replace(&mut self.client, other);

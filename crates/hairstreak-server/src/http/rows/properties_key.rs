@@ -60,7 +60,7 @@ fn quote(bytes: &[u8]) -> String {
     quote_plus(bytes).replace('~', "%7E")
 }
 
-/// The bytes of a quoted key. What is no escape stands for itself.
+/// The bytes of a quoted key. All bytes but escapes stand for themselves.
 fn unquote(key: &[u8]) -> Vec<u8> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|digit| digit as u8);
     let mut bytes = Vec::with_capacity(key.len());

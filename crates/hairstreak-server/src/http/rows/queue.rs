@@ -52,7 +52,7 @@ impl QueueRow {
         if info.kind == QueueKind::Quorum { self.put_members(map) } else { Ok(()) }
     }
 
-    /// The nodes of a quorum queue: this one is all of them.
+    /// The nodes of a quorum queue: this node alone.
     fn put_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         map.serialize_entry("leader", &*self.node_name)?;
         map.serialize_entry("members", &[&*self.node_name])?;

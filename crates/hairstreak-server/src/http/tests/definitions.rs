@@ -107,7 +107,7 @@ fn a_form_is_imported_and_what_is_none_is_refused() {
     client.refuse("POST", "/api/definitions/nope", body, 404, "not_found", "\"vhost_not_found\"");
 }
 
-/// The items that RabbitMQ 3.10.8 passes over (204). It binds the default exchange as a destination, which has no effect.
+/// The items that RabbitMQ 3.10.8 passes over (204). RabbitMQ binds the default exchange as a destination, which has no effect.
 #[test]
 fn what_rabbitmq_passes_over_is_passed_over_and_the_rest_is_imported() {
     let node = TestNode::start();
@@ -227,7 +227,7 @@ fn a_protected_user_is_not_changed_by_any_request() {
     assert_eq!(client.get("/api/users/safe"), before);
     assert_eq!(client.get("/api/users/guest")["name"], "guest");
     assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 1);
-    // What the node's own configuration says is no request.
+    // The node's own configuration is no request.
     let document = crate::definitions::Document::parse(file.to_string().as_bytes(), None).unwrap();
     let imported =
         crate::operator::importing::import(&node.node, document, crate::operator::users::By::Node).unwrap();
