@@ -58,11 +58,11 @@ fn check(name: &str, places: &[&str], fabric_name: Option<&str>) {
     let mut running = fabric_name.map(fabric);
     let mut brokers: Vec<_> = places.iter().map(|place| Some(broker(&[place]).0)).collect();
     let (order, orders) = mpsc::channel();
-    let killed = thread::scope(|scope| {
+    let (killed, cut_off) = thread::scope(|scope| {
         let killer = scope.spawn(|| {
             let start = || Part::start(&log, Duration::from_micros(100), places);
             let mut workers: Vec<Part> = (0..WORKERS).map(|_| start()).collect();
-            let (mut killed, mut turn) = (Vec::new(), 0);
+            let (mut killed, mut cut_off, mut turn) = (Vec::new(), Vec::new(), 0);
             for victim in orders {
                 match victim {
                     Victim::Worker => {
@@ -76,18 +76,21 @@ fn check(name: &str, places: &[&str], fabric_name: Option<&str>) {
                         brokers[index] = Some(broker(&[places[index]]).0);
                     }
                     Victim::Fabric => {
+                        if running.is_some() {
+                            cut_off.extend(workers.iter().map(Part::id));
+                        }
                         drop(running.take());
                         running = fabric_name.map(fabric);
                     }
                 }
             }
-            killed
+            (killed, cut_off)
         });
         ask(count, places, &order);
         drop(order);
         killer.join().unwrap()
     });
-    explain(&executions(&log), &killed, count);
+    explain(&executions(&log), &killed, &cut_off, count);
     std::fs::remove_file(&log).unwrap();
 }
 
@@ -130,8 +133,9 @@ fn ask(count: usize, places: &[&str], order: &mpsc::Sender<Victim>) {
     assert_eq!((replied, bodies.len()), (count, 0));
 }
 
-/// Each request was executed; a repeated execution says that it is one, and follows one of a worker that was killed.
-fn explain(executions: &[Execution], killed: &[u32], count: usize) {
+/// Each request was executed. A repeated execution says that it is one, and follows one of a worker that was killed, or that was cut off when its fabric was
+/// killed: a worker that is away for too long counts as dead.
+fn explain(executions: &[Execution], killed: &[u32], cut_off: &[u32], count: usize) {
     let mut before: HashMap<&str, u32> = HashMap::new();
     let (mut repeated_count, mut done) = (0, HashSet::new());
     for execution in executions {
@@ -142,7 +146,8 @@ fn explain(executions: &[Execution], killed: &[u32], count: usize) {
         if let Some(process) = before.insert(&execution.request, execution.process) {
             repeated_count += 1;
             assert!(execution.is_repeated, "not marked as repeated: {execution:?}");
-            assert!(killed.contains(&process), "{process} lives, and {execution:?} repeats what it did");
+            let is_lost = killed.contains(&process) || cut_off.contains(&process);
+            assert!(is_lost, "{process} lives, and {execution:?} repeats what it did");
         }
     }
     assert_eq!(before.len(), count);

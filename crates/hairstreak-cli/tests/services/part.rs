@@ -33,11 +33,16 @@ impl Part {
         Part(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// kill -9; which process it was.
+    /// The process.
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
+    /// Kills the process by SIGKILL, and returns its number.
     pub fn kill(mut self) -> u32 {
         self.0.kill().unwrap();
         self.0.end();
-        self.0.id()
+        self.id()
     }
 }
 
