@@ -19,7 +19,7 @@ use super::super::amqp::Link;
 use super::error::{ServerError, failed};
 
 /// RabbitMQ takes four seconds on an idle machine.
-const ANSWER_TIME_MAX: Duration = Duration::from_secs(90);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// Linux gives connections the ports from 32,768 on. Such a port can be taken in the seconds until RabbitMQ listens.
 const PORTS: Range<u16> = 10_000..30_000;

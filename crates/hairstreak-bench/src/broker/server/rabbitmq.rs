@@ -28,6 +28,9 @@ pub fn is_installed(program: &str) -> bool {
     Path::new(program).is_file()
 }
 
+/// Starts of a RabbitMQ that does not answer: Erlang may hang as it boots on a busy machine.
+const STARTS_MAX: u32 = 3;
+
 /// A running RabbitMQ.
 #[derive(Debug)]
 pub struct RabbitMq {
@@ -39,8 +42,23 @@ pub struct RabbitMq {
 }
 
 impl RabbitMq {
-    /// Starts the script of `task` and waits until RabbitMQ answers.
+    /// Starts the script of `task` and waits until RabbitMQ answers. A RabbitMQ that does not answer is started again, and standard error has the count.
     pub fn start(task: &ServerTask) -> Result<RabbitMq, ServerError> {
+        let mut start_count = 1;
+        loop {
+            match RabbitMq::start_once(task) {
+                Err(ServerError::Silent { .. }) if start_count < STARTS_MAX => {
+                    eprintln!(
+                        "RabbitMQ: start {start_count} of {STARTS_MAX} was not answered: started again"
+                    );
+                    start_count += 1;
+                }
+                started => return started,
+            }
+        }
+    }
+
+    fn start_once(task: &ServerTask) -> Result<RabbitMq, ServerError> {
         let program = &task.rabbitmq;
         let directory = Directory::new("rabbitmq")?;
         let (address, distribution, mapper) = (free_address_of(task.host)?, free_address()?, free_address()?);
