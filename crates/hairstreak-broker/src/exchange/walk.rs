@@ -1,8 +1,8 @@
 //! `Walk`: the way of a message through the exchanges, from the first one along bindings and alternate exchanges. Each
 //! exchange is visited once and each queue is found once, so that circles end.
 //!
-//! A way may take more steps than one call has. It goes on in a later call then, and meanwhile exchanges and bindings may come and go: those that are there
-//! all the time count.
+//! A way that takes more steps than one call has goes on in a later call. Exchanges and bindings may come and go between the two calls. A binding that is there
+//! all the time counts.
 //!
 //! The lists are kept for the next message: nothing is allocated in the long run.
 

@@ -299,7 +299,7 @@ fn steps_are_counted() {
         STEPS_MAX - steps
     };
     assert_eq!([steps_of("^a", b"ab"), steps_of("a|b", b"ab")], [3, 8]);
-    // The registers that are prepared for a match count once, and so does the text that a reference compares.
+    // The registers of a match count once. The text that a reference compares counts once, too.
     let groups = format!("(?=z){}", "(a)".repeat(1000));
     let (empty, long) = (steps_of(&groups, b""), steps_of(&groups, &[b'a'; 255]));
     assert!(empty >= 4000 / 16 && long <= empty + 255 * 4, "{empty} {long}");

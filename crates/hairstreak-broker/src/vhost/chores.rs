@@ -79,7 +79,7 @@ impl Chores {
         before - self.0.len()
     }
 
-    /// A connection is gone: nobody waits for its chores.
+    /// Forgets the owner of a connection's chores, because the connection is gone.
     pub(super) fn forget_owner(&mut self, connection: ConnectionId) {
         self.0.retain(|(owner, chore)| *owner != Some(connection) || !chore.ends_with_connection());
         self.0

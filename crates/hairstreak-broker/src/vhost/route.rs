@@ -42,7 +42,7 @@ impl Route {
         self.targets.len()
     }
 
-    /// How many queues count as those that the exchange has led to. As in RabbitMQ one queue counts by its name, and several count if they are there.
+    /// The number of queues that count in `publish_out`. As in RabbitMQ a single queue counts by its name; several queues count if they exist.
     pub(super) fn counted_queue_count(&self) -> usize {
         if self.names_one { 1 } else { self.targets.len() }
     }

@@ -90,12 +90,16 @@ fn limited(limits: &str, words: &[&str]) -> Outcome {
 
 #[test]
 fn as_many_commands_run_as_there_are_descriptors_for() {
-    for words in [&["-j30", "--", "echo", "{}"][..], &["-j30", "--each", "--", "cat"], &["-j30", "--", "cat"]]
-    {
-        let Outcome { status, stdout, stderr } = limited("64:64", words);
-        assert_eq!((status, String::from_utf8(stdout).unwrap()), (0, numbers(200)), "{words:?}: {stderr}");
-        let end = " of 30 commands run side by side: this process may have 64 open files (ulimit -n)\n";
-        assert!(stderr.starts_with("hairstreak: ") && stderr.ends_with(end), "{stderr}");
+    let rows = [&["-j30", "--", "echo", "{}"][..], &["-j30", "--each", "--", "cat"], &["-j30", "--", "cat"]];
+    // A command takes four descriptors: one of these limits leaves none to spare.
+    for (limit, words) in (61..=64).flat_map(|limit| rows.map(|words| (limit, words))) {
+        let Outcome { status, stdout, stderr } = limited(&format!("{limit}:{limit}"), words);
+        let told = format!("{limit} {words:?}: {stderr}");
+        assert_eq!((status, String::from_utf8(stdout).unwrap()), (0, numbers(200)), "{told}");
+        let end = format!(
+            " of 30 commands run side by side: this process may have {limit} open files (ulimit -n)\n"
+        );
+        assert!(stderr.starts_with("hairstreak: ") && stderr.ends_with(&end), "{told}");
     }
 }
 

@@ -31,7 +31,7 @@ fn assert_unaffected(at: &str) {
 
 #[test]
 fn a_million_requests_for_a_service_without_workers_are_bounded_and_refused_clearly() {
-    // On a busy machine the flood takes longer than requests wait by default: those that expire would leave room for others.
+    // On a busy machine the flood takes longer than requests wait by default. A request that expires would leave room for another request.
     let (broker, at) = broker(&["tcp://127.0.0.1:*", "--limit", "queue-age=3600s"]);
     let _worker =
         Script::hairstreak(&["worker", "--broker", &at, "--service", "shout", "--", "tr", "a-z", "A-Z"]);

@@ -134,7 +134,7 @@ fn ask(count: usize, places: &[&str], order: &mpsc::Sender<Victim>) {
 }
 
 /// Each request was executed. A repeated execution says that it is one, and follows one of a worker that was killed, or that was cut off when its fabric was
-/// killed: a worker that is away for too long counts as dead.
+/// killed. A worker that is away for too long counts as dead.
 fn explain(executions: &[Execution], killed: &[u32], cut_off: &[u32], count: usize) {
     let mut before: HashMap<&str, u32> = HashMap::new();
     let (mut repeated_count, mut done) = (0, HashSet::new());

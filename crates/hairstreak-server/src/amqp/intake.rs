@@ -1,8 +1,8 @@
 //! `Intake`: the bodies and transactions of a connection that go on while the memory alarm is raised.
 //!
-//! A transaction that has messages may get to its commit. A message that has begun may come whole, because acknowledgements may stand behind its body. So many bodies may come whole that all connections share one room
-//! for their bytes ([`Parking`](crate::node::Parking)), which is theirs until the alarm is over. A connection without room is not read. Such connections stand in a line, and one of them goes on
-//! after the other ([`Pass`]).
+//! A message that has begun may come whole, because acknowledgements may stand behind its body. A transaction with messages may get to its commit. All connections
+//! share one room for the bytes of both ([`Parking`](crate::node::Parking)), and keep their part until the alarm is over. A connection without room is not read.
+//! Such connections stand in a line, and go on one after the other ([`Pass`]).
 
 use std::sync::Arc;
 

@@ -28,7 +28,7 @@ use super::turn::Turn;
 const METHOD_ID_SIZE: usize = 4;
 /// The bytes of a frame that settles deliveries, and some more: a tag and its flags.
 const SETTLEMENT_SIZE: usize = 32;
-/// The methods that change the meaning of an acknowledgement behind them: it is part of a transaction, or settles other deliveries.
+/// The methods that change the meaning of a later acknowledgement: the acknowledgement is part of a transaction, or settles other deliveries.
 const BARRIERS: [(u16, u16); 5] =
     [tx::Select::ID, basic::Get::ID, basic::Recover::ID, basic::RecoverAsync::ID, channel::Close::ID];
 

@@ -211,7 +211,7 @@ impl Session {
         }
     }
 
-    /// A message that took more than one call is in all its queues: it is given back or confirmed.
+    /// Returns or confirms a message that took more than one call and is in all its queues.
     pub(super) fn settle_slow(&mut self, turn: &mut Turn<'_>) {
         if let Some(number) = self.publishing
             && let Some(channel) = self.channels.get_mut(&number)

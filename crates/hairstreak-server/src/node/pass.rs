@@ -1,4 +1,4 @@
-//! `Pass`: the place of a connection among those that wait in the middle of a body or a transaction ([`Passes`](super::passes::Passes)).
+//! `Pass`: the place of a connection in the line of [`Passes`](super::passes::Passes). Such a connection waits in the middle of a body or a transaction.
 
 use std::sync::Arc;
 

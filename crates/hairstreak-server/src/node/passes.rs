@@ -1,6 +1,6 @@
 //! `Passes`: the connections that wait in the middle of a body or a transaction while the memory alarm is raised.
 //!
-//! Bodies and transactions that have begun may take all the memory: no consumer frees it, and the alarm would never end. So one connection at a time has the pass, and may
+//! Bodies and transactions that have begun may take all the memory. No consumer frees that memory, and the alarm would never end. So one connection at a time has the pass, and may
 //! send the rest of them, whatever the room for bodies ([`Parking`](super::parking::Parking)).
 //!
 //! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when the messages in

@@ -29,7 +29,7 @@ pub(crate) struct SharedHost {
     deleted: OnceLock<Deleted>,
     /// Connections that are over and found the lock taken. The timekeeper lets them leave.
     leaving: Mutex<Vec<ConnectionId>>,
-    /// A connection has waited for the lock. The timekeeper leaves the host to others for a while then.
+    /// A connection has waited for the lock. The timekeeper then leaves the host to connections for a millisecond.
     is_wanted: AtomicBool,
     /// All connections are to look at the alarm. The timekeeper wakes them as soon as it has the lock.
     wakes_all: AtomicBool,

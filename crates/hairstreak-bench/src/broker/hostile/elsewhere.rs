@@ -35,7 +35,7 @@ const QUEUE_COUNT: u32 = 5_000;
 const LIFE_MS: u32 = 500;
 /// Time between two steps that have something expire.
 const EXPIRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Time between two steps of other attacks, which a broker that takes longer slows.
+/// Time between two steps of other attacks. A slow broker makes the time longer.
 const INTERVAL: Duration = Duration::from_millis(10);
 
 /// Bits of queue.declare and queue.bind: the broker sends no answer.

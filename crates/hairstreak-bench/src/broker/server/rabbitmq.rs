@@ -28,7 +28,7 @@ pub fn is_installed(program: &str) -> bool {
     Path::new(program).is_file()
 }
 
-/// Starts of a RabbitMQ that does not answer: Erlang may hang as it boots on a busy machine.
+/// The most starts of a RabbitMQ that does not answer. Erlang may hang while it boots on a busy machine.
 const STARTS_MAX: u32 = 3;
 
 /// A running RabbitMQ.

@@ -70,7 +70,7 @@ fn a_client_without_a_place_to_wait_is_gone_at_once() {
     assert_eq!(places(world.node.lingering()), all);
 }
 
-/// A client that has logged in may wait: it has a user, whose connections have a limit.
+/// A client that has logged in may wait. Its user has a limit of connections.
 #[test]
 fn a_stranger_that_closes_takes_no_place() {
     let wrong = {

@@ -238,7 +238,7 @@ fn a_client_that_reads_nothing_is_gone_when_its_time_is_over_whatever_held_up_it
         stalled.world.node.pass(Duration::from_secs(time - 1));
         assert!(stalled.is_connected());
         stalled.world.node.pass(Duration::from_secs(2));
-        // What the client might still read.
+        // The close frame, which the client might still read, is written.
         stalled.written();
         assert!(!stalled.is_connected());
     }

@@ -26,7 +26,7 @@ use crate::http::options::HttpOptions;
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
 /// The pause after a failure to accept, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// The pause where a connection gives its descriptor to the one that could not be accepted.
+/// The pause in which an idle connection closes, so that a new connection has its descriptor.
 const GIVE_WAY_PAUSE: Duration = Duration::from_millis(1);
 /// The time that a connection that gives way has to close.
 const GIVE_WAY_TIME_MAX: Duration = Duration::from_secs(1);
@@ -142,7 +142,7 @@ async fn accept<S: Service>(
                 if place.is_none() && !serving.idle.close_one() {
                     continue;
                 }
-                // Whoever waits for a place may give way, too: the newest client is served.
+                // A connection that waits for a place may give way, too. The newest client is served.
                 let keeping = Keeping::new(&serving.idle);
                 let places = Arc::clone(&places);
                 tokio::task::spawn_local(async move {

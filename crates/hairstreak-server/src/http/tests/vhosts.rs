@@ -31,7 +31,7 @@ fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
     client.bad("POST", "/api/vhosts/v1/start/nope@x", "{}", text);
     client.check("POST", "/api/vhosts/v1/deletion/protection", "", 204, "");
     assert_eq!(client.ask("DELETE", at, "").status, 412);
-    // A file says what it was when it was written, and takes no protection away.
+    // An import takes no protection away.
     for metadata in [json!({}), json!({"protected_from_deletion": false})] {
         let file = json!({"vhosts": [{"name": "v1", "metadata": metadata}]});
         client.check("POST", "/api/definitions", &file.to_string(), 204, "");
