@@ -114,11 +114,12 @@ impl Exchanges {
         if self.bindings.find(&binding).is_some() {
             return Ok(());
         }
+        self.check_room(source)?;
         exchange.bindings.check(key, arguments)?;
-        if let Some(binding_id) = self.bindings.add(binding.clone(), arguments)
+        if let Some(binding_id) = self.bindings.add(binding.clone())
             && let Some(exchange) = self.table.get_mut(id)
         {
-            exchange.bindings.bind(binding_id, &binding, arguments);
+            exchange.bindings.bind(binding_id, &binding);
             self.generation += 1;
             self.note_bound(binding_id);
         }

@@ -3,8 +3,6 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use foldhash::{HashMap, HashMapExt};
-use hairstreak_wire::amqp::FieldTable;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use slab::Slab;
@@ -16,8 +14,7 @@ use crate::index::Index;
 #[derive(Debug)]
 pub(super) struct Bindings {
     bindings: Slab<Binding>,
-    /// The arguments of the bindings that have any, as they were given.
-    arguments: HashMap<BindingId, FieldTable>,
+    memory_bytes: usize,
     /// Finds bindings by all of their fields.
     ids: HashTable<BindingId>,
     hasher: RandomState,
@@ -29,7 +26,7 @@ impl Bindings {
     pub(super) fn new() -> Bindings {
         Bindings {
             bindings: Slab::new(),
-            arguments: HashMap::new(),
+            memory_bytes: 0,
             ids: HashTable::new(),
             hasher: RandomState::default(),
             of_source: Index::new(),
@@ -47,13 +44,13 @@ impl Bindings {
         &self.bindings
     }
 
-    /// The arguments of a binding, if there are any.
-    pub(super) fn arguments_of(&self, id: BindingId) -> Option<&FieldTable> {
-        self.arguments.get(&id)
+    /// The memory of the bindings, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Adds a binding. `None`: it is there already.
-    pub(super) fn add(&mut self, binding: Binding, arguments: &FieldTable) -> Option<BindingId> {
+    pub(super) fn add(&mut self, binding: Binding) -> Option<BindingId> {
         let (bindings, hasher) = (&mut self.bindings, &self.hasher);
         let hash = hasher.hash_one(&binding);
         let is_same = |id: &BindingId| bindings[*id as usize] == binding;
@@ -62,11 +59,9 @@ impl Bindings {
             Entry::Vacant(vacant) => vacant,
         };
         let (source, destination) = (binding.source, binding.destination);
+        self.memory_bytes += binding.memory_bytes();
         let id = bindings.insert(binding) as BindingId;
         vacant.insert(id);
-        if !arguments.is_empty() {
-            self.arguments.insert(id, arguments.clone());
-        }
         self.of_source.add(&source, id);
         self.of_destination.add(&destination, id);
         Some(id)
@@ -84,7 +79,7 @@ impl Bindings {
         if let Ok(entry) = self.ids.find_entry(self.hasher.hash_one(&binding), |other| *other == id) {
             entry.remove();
         }
-        self.arguments.remove(&id);
+        self.memory_bytes -= binding.memory_bytes();
         self.of_source.remove(&binding.source, &id);
         self.of_destination.remove(&binding.destination, &id);
         Some(binding)

@@ -83,7 +83,7 @@ impl ExchangeType for ConsistentHash {
         Ok(())
     }
 
-    fn bind(&mut self, id: BindingId, binding: &Binding, _: &FieldTable) {
+    fn bind(&mut self, id: BindingId, binding: &Binding) {
         let Ok(weight) = parse_weight(&binding.key) else { return };
         let weights = self.weights.entry(binding.destination).or_default();
         weights.push((id, weight));

@@ -1,6 +1,6 @@
 //! `ExchangeDeclaration`: what a client declares an exchange to be.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 
 /// An exchange as a client declares it, and as it is compared with later declarations.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,5 +16,5 @@ pub struct ExchangeDeclaration {
     /// Clients cannot publish to the exchange; only other exchanges and dead letters lead to it.
     pub is_internal: bool,
     /// `alternate-exchange`, and arguments of the type.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
 }

@@ -1,7 +1,6 @@
 //! The type `direct`: a message goes where its routing key is the binding's.
 
 use foldhash::HashMap;
-use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
@@ -16,7 +15,7 @@ pub(super) struct Direct {
 }
 
 impl ExchangeType for Direct {
-    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+    fn bind(&mut self, _: BindingId, binding: &Binding) {
         self.keys.entry(binding.key.clone()).or_default().add(binding.destination);
     }
 

@@ -1,6 +1,6 @@
 //! `Exchange`: one exchange, what it was declared to be and what its bindings do.
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue};
+use hairstreak_wire::amqp::FieldValue;
 
 use super::declaration::ExchangeDeclaration;
 use super::exchange_type::ExchangeType;
@@ -17,6 +17,8 @@ const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
 pub(super) struct Exchange {
     pub(super) declaration: ExchangeDeclaration,
     pub(super) kind: Kind,
+    /// The argument `alternate-exchange`.
+    declared_alternate: Option<FieldValue>,
     /// Where messages go that no binding matches: as declared, or as a policy says.
     pub(super) alternate: Option<Box<[u8]>>,
     /// The policies that apply.
@@ -41,11 +43,14 @@ impl Exchange {
         policies: Applied,
         place: Place<'_>,
     ) -> Result<Exchange, Refusal> {
-        check_alternate(&declaration.arguments, place)?;
-        let bindings = kind.open(&declaration.arguments)?;
+        let arguments = declaration.arguments.decode();
+        let declared_alternate = arguments.get(ALTERNATE_EXCHANGE).cloned();
+        check_alternate(declared_alternate.as_ref(), place)?;
+        let bindings = kind.open(&arguments)?;
         let mut exchange = Exchange {
             declaration,
             kind,
+            declared_alternate,
             alternate: None,
             policies: Applied::default(),
             stats: ExchangeStats::default(),
@@ -60,7 +65,7 @@ impl Exchange {
     /// Other policies apply.
     pub(super) fn set_policies(&mut self, policies: Applied) {
         let effective = policies.effective();
-        let declared = self.declaration.arguments.get(ALTERNATE_EXCHANGE);
+        let declared = self.declared_alternate.as_ref();
         let alternate = declared.or_else(|| effective.get(ALTERNATE_EXCHANGE));
         self.alternate = alternate.and_then(FieldValue::as_bytes).map(Into::into);
         self.policies = policies;
@@ -83,12 +88,19 @@ impl Exchange {
         check_property(&exchange, "durable", current.is_durable, received.is_durable)?;
         check_property(&exchange, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
         check_property(&exchange, "internal", current.is_internal, received.is_internal)?;
-        check_argument(&exchange, ALTERNATE_EXCHANGE, &current.arguments, &received.arguments)
+        let alternate = received.arguments.get(ALTERNATE_EXCHANGE);
+        check_argument(&exchange, ALTERNATE_EXCHANGE, self.declared_alternate.as_ref(), alternate.as_ref())
+    }
+
+    /// The memory of the exchange without its bindings, in bytes. The name is also a key.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let ExchangeDeclaration { name, kind, arguments, .. } = &self.declaration;
+        size_of::<Exchange>() + 2 * name.len() + kind.len() + arguments.size()
     }
 }
 
-fn check_alternate(arguments: &FieldTable, place: Place<'_>) -> Result<(), Refusal> {
-    match arguments.get(ALTERNATE_EXCHANGE) {
+fn check_alternate(alternate: Option<&FieldValue>, place: Place<'_>) -> Result<(), Refusal> {
+    match alternate {
         None | Some(FieldValue::LongString(_)) => Ok(()),
         Some(value) => Err(refusals::invalid_argument_type(value, ALTERNATE_EXCHANGE, place)),
     }

@@ -36,7 +36,7 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
     }
 
     /// Adds a binding, which was checked and is not there yet.
-    fn bind(&mut self, id: BindingId, binding: &Binding, arguments: &FieldTable);
+    fn bind(&mut self, id: BindingId, binding: &Binding);
 
     /// Takes out a binding that is there.
     fn unbind(&mut self, id: BindingId, binding: &Binding);

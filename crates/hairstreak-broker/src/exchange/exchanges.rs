@@ -57,6 +57,8 @@ pub struct Exchanges {
     pub(crate) walk: Walk,
     /// Exchanges that are being deleted.
     pub(crate) going: Vec<ExchangeId>,
+    /// One more exchange or binding is refused once they take so many bytes.
+    pub(super) memory_bytes_max: usize,
 }
 
 /// The origin of a message.
@@ -68,8 +70,13 @@ pub(crate) enum Publisher {
 }
 
 impl Exchanges {
-    /// The exchanges that each virtual host has. The name is for the texts of refusals.
+    /// The exchanges that each virtual host has, without a limit. The name is for the texts of refusals.
     pub fn new(virtual_host: &str) -> Exchanges {
+        Exchanges::with_limit(virtual_host, usize::MAX)
+    }
+
+    /// The exchanges that each virtual host has. One more exchange or binding is refused once they take `memory_bytes_max` bytes.
+    pub(crate) fn with_limit(virtual_host: &str, memory_bytes_max: usize) -> Exchanges {
         let mut exchanges = Exchanges {
             virtual_host: virtual_host.into(),
             table: ExchangeTable::default(),
@@ -83,6 +90,7 @@ impl Exchanges {
             cache: RouteCache::default(),
             walk: Walk::default(),
             going: Vec::new(),
+            memory_bytes_max,
         };
         for (name, kind) in STANDARD_EXCHANGES {
             let (name, kind) = (name.as_bytes().into(), kind.as_bytes().into());
@@ -108,6 +116,7 @@ impl Exchanges {
             Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(name)),
             None => {
                 check_new(name)?;
+                self.check_room(name)?;
                 self.create(declaration.clone())
             }
         }
@@ -276,6 +285,19 @@ impl Exchanges {
     /// Grows with each change that may change a route.
     pub fn generation(&self) -> u64 {
         self.generation
+    }
+
+    /// The memory of exchanges and bindings, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.table.memory_bytes() + self.bindings.memory_bytes()
+    }
+
+    /// Checks that there may be one exchange more, or one binding from this exchange.
+    pub(super) fn check_room(&self, exchange: &[u8]) -> Result<(), Refusal> {
+        if self.memory_bytes() < self.memory_bytes_max {
+            return Ok(());
+        }
+        Err(refusals::no_room(self.memory_bytes_max, self.place(exchange)))
     }
 
     /// How many exchanges there are, without the default exchange.

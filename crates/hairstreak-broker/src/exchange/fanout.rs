@@ -1,6 +1,5 @@
 //! The type `fanout`: a message goes wherever a binding leads.
 
-use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
@@ -15,7 +14,7 @@ pub(super) struct Fanout {
 }
 
 impl ExchangeType for Fanout {
-    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+    fn bind(&mut self, _: BindingId, binding: &Binding) {
         self.destinations.add(binding.destination);
     }
 

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
+use hairstreak_wire::amqp::{EncodedTable, Field, FieldTable, FieldValue, ReplyCode};
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
@@ -23,6 +23,12 @@ use crate::refusal::Refusal;
 use crate::steps::Steps;
 
 const X_MATCH: &str = "x-match";
+
+/// The letter of a value that is void.
+const VOID: u8 = b'V';
+
+/// The bytes of arguments that are compared in one step, beside a step for each argument.
+const BYTES_PER_STEP: usize = 64;
 
 /// Up to this many headers are searched one after the other. More are sorted first.
 const UNSORTED_COUNT: usize = 16;
@@ -55,8 +61,8 @@ impl ExchangeType for Headers {
         }
     }
 
-    fn bind(&mut self, id: BindingId, binding: &Binding, arguments: &FieldTable) {
-        self.patterns.insert(id, (Pattern::new(arguments), binding.destination));
+    fn bind(&mut self, id: BindingId, binding: &Binding) {
+        self.patterns.insert(id, (Pattern::new(&binding.arguments), binding.destination));
     }
 
     fn unbind(&mut self, id: BindingId, _: &Binding) {
@@ -78,7 +84,7 @@ impl ExchangeType for Headers {
                 way.binding = *id;
                 return false;
             }
-            steps.charge(1 + pattern.fields.len());
+            steps.charge(pattern.steps);
             if pattern.matches(&headers) {
                 found.push(*destination);
             }
@@ -119,31 +125,41 @@ impl Match {
     }
 }
 
-/// The arguments of a binding that count.
+/// The arguments of a binding, and how they are compared with headers.
 #[derive(Debug)]
 struct Pattern {
     x_match: Match,
-    fields: Box<[(Box<[u8]>, FieldValue)]>,
+    arguments: EncodedTable,
+    /// The steps of a comparison.
+    steps: usize,
 }
 
 impl Pattern {
-    fn new(arguments: &FieldTable) -> Pattern {
-        let name = arguments.get(X_MATCH).and_then(FieldValue::as_bytes);
-        let x_match = name.and_then(Match::from_name).unwrap_or(Match::All);
-        let counted = arguments.iter().filter(|(name, _)| x_match.counts(name));
-        Pattern { x_match, fields: counted.map(|(name, value)| (name.into(), value.clone())).collect() }
+    fn new(arguments: &EncodedTable) -> Pattern {
+        let name = arguments.get(X_MATCH);
+        let x_match = name.as_ref().and_then(FieldValue::as_bytes).and_then(Match::from_name);
+        let steps = 1 + arguments.fields().count() + arguments.size() / BYTES_PER_STEP;
+        Pattern { x_match: x_match.unwrap_or(Match::All), arguments: arguments.clone(), steps }
     }
 
     fn matches(&self, headers: &Lookup<'_>) -> bool {
-        let is_header = |(name, value): &(Box<[u8]>, FieldValue)| match (value, headers.get(name)) {
-            (_, None) => false,
-            (FieldValue::Void, Some(_)) => true,
-            (value, Some(header)) => erlang::is_equal(value, header),
-        };
+        let mut counted = self.arguments.fields().filter(|field| self.x_match.counts(field.name));
+        let is_header =
+            |field: Field<'_>| headers.get(field.name).is_some_and(|header| is_equal(field, header));
         match self.x_match {
-            Match::All | Match::AllWithX => self.fields.iter().all(is_header),
-            Match::Any | Match::AnyWithX => self.fields.iter().any(is_header),
+            Match::All | Match::AllWithX => counted.all(is_header),
+            Match::Any | Match::AnyWithX => counted.any(is_header),
         }
+    }
+}
+
+/// Whether a header has the value of an argument.
+fn is_equal(argument: Field<'_>, header: &FieldValue) -> bool {
+    match (argument.as_bytes(), header.as_bytes()) {
+        (Some(argument), Some(header)) => argument == header,
+        (Some(_), None) => false,
+        (None, _) if argument.letter == VOID => true,
+        (None, _) => argument.decode().is_ok_and(|argument| erlang::is_equal(&argument, header)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Listing exchanges and bindings for operators, and counting messages.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 
 use super::binding::{Binding, BindingId};
 use super::destination::{Destination, ExchangeId};
@@ -66,7 +66,7 @@ impl Listing<'_> {
             is_durable: true,
             is_auto_delete: false,
             is_internal: false,
-            arguments: FieldTable::new(),
+            arguments: EncodedTable::default(),
             policy: None,
             stats: self.0.default_stats,
         }
@@ -79,8 +79,8 @@ impl Listing<'_> {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        slices::visit(self.0.bindings.slab(), from, count_max, |id, binding| {
-            into.extend(self.binding_info(id as BindingId, binding));
+        slices::visit(self.0.bindings.slab(), from, count_max, |_, binding| {
+            into.extend(self.binding_info(binding));
         })
     }
 
@@ -104,7 +104,7 @@ impl Listing<'_> {
             false => queue.map(Destination::Queue),
         };
         destination.is_some_and(|destination| {
-            self.is_bound(&binding.source, destination, &binding.routing_key, &binding.arguments)
+            self.is_bound(&binding.source, destination, &binding.routing_key, &binding.arguments.decode())
         })
     }
 
@@ -151,9 +151,8 @@ impl Listing<'_> {
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
         for id in ids.by_ref().take(count_max.max(1)) {
-            into.extend(
-                self.0.bindings.slab().get(id as usize).and_then(|binding| self.binding_info(id, binding)),
-            );
+            let binding = self.0.bindings.slab().get(id as usize);
+            into.extend(binding.and_then(|binding| self.binding_info(binding)));
         }
         ids.next().map(|id| id as usize)
     }
@@ -167,11 +166,11 @@ impl Listing<'_> {
                 Destination::Queue(queue) => self.0.default.is_durable(queue),
                 Destination::Exchange(exchange) => is_durable(exchange),
             };
-        if has_durable_ends { self.binding_info(id, binding) } else { None }
+        if has_durable_ends { self.binding_info(binding) } else { None }
     }
 
     /// A binding with the names of its ends. A queue that was not announced has no name.
-    fn binding_info(&self, id: BindingId, binding: &Binding) -> Option<BindingInfo> {
+    fn binding_info(&self, binding: &Binding) -> Option<BindingInfo> {
         let name = |id| self.0.table.get(id).map(|exchange| exchange.declaration.name.clone());
         let (destination, is_to_exchange) = match binding.destination {
             Destination::Queue(queue) => (self.0.default.name_of(queue)?.into(), false),
@@ -182,7 +181,7 @@ impl Listing<'_> {
             destination,
             is_to_exchange,
             routing_key: binding.key.clone(),
-            arguments: self.0.bindings.arguments_of(id).cloned().unwrap_or_default(),
+            arguments: binding.arguments.clone(),
         })
     }
 }

@@ -4,7 +4,6 @@
 //! RabbitMQ has no such type. A message costs a look at each destination until a destination has no load. At most 4,096 destinations are
 //! compared, beginning with the next in turn.
 
-use hairstreak_wire::amqp::FieldTable;
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
@@ -24,7 +23,7 @@ pub(super) struct LoadBalancing {
 }
 
 impl ExchangeType for LoadBalancing {
-    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+    fn bind(&mut self, _: BindingId, binding: &Binding) {
         self.destinations.add(binding.destination);
     }
 

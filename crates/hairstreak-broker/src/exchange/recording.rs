@@ -11,7 +11,7 @@ use crate::refusal::Refusal;
 use crate::view::BindingInfo;
 
 impl Exchanges {
-    /// Puts an exchange back: one with a reserved name, too.
+    /// Puts an exchange back: one with a reserved name and one beyond the limit of memory, too.
     ///
     /// # Errors
     ///
@@ -24,7 +24,7 @@ impl Exchanges {
         }
     }
 
-    /// Puts a binding back. `queue` is the destination, if that is a queue.
+    /// Puts a binding back, beyond the limit of memory too. `queue` is the destination, if that is a queue.
     ///
     /// # Errors
     ///
@@ -38,7 +38,10 @@ impl Exchanges {
             Some(queue) => Destination::Queue(queue),
             None => Destination::Exchange(self.find(&binding.destination)?.0),
         };
-        self.bind(&binding.source, destination, &binding.routing_key, &binding.arguments)
+        let limit = std::mem::replace(&mut self.memory_bytes_max, usize::MAX);
+        let bound = self.bind(&binding.source, destination, &binding.routing_key, &binding.arguments.decode());
+        self.memory_bytes_max = limit;
+        bound
     }
 
     /// Takes an exchange without bindings out.

@@ -55,3 +55,10 @@ pub(super) fn invalid_argument_type(value: &FieldValue, name: &str, place: Place
     let text = format!("invalid type '{}' for arg '{name}' in {place}", value.type_name());
     Refusal::new(ReplyCode::PreconditionFailed, text)
 }
+
+pub(super) fn no_room(bytes_max: usize, place: Place<'_>) -> Refusal {
+    let text = format!(
+        "limit of names, routing keys and arguments of exchanges and bindings ({bytes_max} bytes) is reached: {place}"
+    );
+    Refusal::new(ReplyCode::PreconditionFailed, text)
+}

@@ -11,6 +11,7 @@ use crate::slices;
 pub(crate) struct ExchangeTable {
     exchanges: Slab<Exchange>,
     ids: HashMap<Box<[u8]>, ExchangeId>,
+    memory_bytes: usize,
     /// How many exchanges there have been.
     added_count: u64,
 }
@@ -19,6 +20,11 @@ impl ExchangeTable {
     /// How many exchanges there are.
     pub(super) fn count(&self) -> usize {
         self.exchanges.len()
+    }
+
+    /// The memory of the exchanges without their bindings, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     pub(super) fn find(&self, name: &[u8]) -> Option<ExchangeId> {
@@ -52,6 +58,7 @@ impl ExchangeTable {
     pub(super) fn add(&mut self, mut exchange: Exchange) {
         self.added_count += 1;
         exchange.serial = self.added_count;
+        self.memory_bytes += exchange.memory_bytes();
         let name = exchange.declaration.name.clone();
         let id = ExchangeId(self.exchanges.insert(exchange) as u32);
         self.ids.insert(name, id);
@@ -61,6 +68,7 @@ impl ExchangeTable {
     pub(super) fn remove(&mut self, id: ExchangeId) -> Option<Exchange> {
         let exchange = self.exchanges.try_remove(id.0 as usize)?;
         self.ids.remove(&exchange.declaration.name);
+        self.memory_bytes -= exchange.memory_bytes();
         Some(exchange)
     }
 }

@@ -4,13 +4,13 @@
 
 use std::fmt::Display;
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode, SHORT_STRING_SIZE_MAX};
+use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue, ReplyCode, SHORT_STRING_SIZE_MAX};
 
 use super::kind::QueueKind;
 use crate::message::EXPIRY_MS_MAX;
 use crate::refusal::Refusal;
 
-/// Checks the value of an argument; the second table is that of all arguments.
+/// Checks the value of an argument; the second table has all known arguments.
 type Check = fn(&FieldValue, &FieldTable) -> Result<(), String>;
 
 /// An argument of a queue.
@@ -97,12 +97,21 @@ pub(super) fn compared_arguments(kind: Option<QueueKind>) -> impl Iterator<Item 
     first.iter().copied().chain(others)
 }
 
-/// Checks the arguments of a queue that is new. `queue` is `queue 'q' in vhost '/'`.
-pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display) -> Result<(), Refusal> {
+/// The arguments that mean something to a queue.
+pub(crate) fn known_arguments(all: &EncodedTable) -> FieldTable {
+    all.select(|name| {
+        name.starts_with(b"x-")
+            && QUEUE_ARGUMENTS.iter().any(|argument| argument.name.as_bytes() == name)
+    })
+}
+
+/// Checks the arguments of a queue that is new, and returns the kind. `queue` is `queue 'q' in vhost '/'`.
+pub(crate) fn check_queue_arguments(all: &EncodedTable, queue: &dyn Display) -> Result<QueueKind, Refusal> {
     // The default type of the virtual host may be one field too many.
-    if let Err(error) = arguments.check() {
+    if let Err(error) = all.check() {
         return Err(Refusal::new(ReplyCode::PreconditionFailed, format!("arguments of {queue}: {error}")));
     }
+    let arguments = &known_arguments(all);
     if let Some(value) = arguments.get("x-queue-type") {
         check_queue_type(value).map_err(|reason| invalid("x-queue-type", queue, &reason))?;
     }
@@ -127,7 +136,7 @@ pub(crate) fn check_queue_arguments(arguments: &FieldTable, queue: &dyn Display)
     for (argument, value) in given() {
         (argument.check)(value, arguments).map_err(|reason| invalid(argument.name, queue, &reason))?;
     }
-    Ok(())
+    Ok(kind)
 }
 
 /// Checks the arguments of a consumer of that queue.

@@ -1,6 +1,6 @@
 //! `Consumer` and `Consumers`: who takes messages from queues.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 use slab::Slab;
 
 use super::id::QueueId;
@@ -35,13 +35,21 @@ pub(crate) struct Consumer {
     pub(crate) prefetch: u32,
     pub(crate) unacknowledged: u32,
     pub(crate) priority: i64,
-    pub(crate) arguments: FieldTable,
+    pub(crate) arguments: EncodedTable,
+}
+
+impl Consumer {
+    /// The memory of the consumer, in bytes.
+    fn memory_bytes(&self) -> usize {
+        size_of::<Consumer>() + self.recipient.consumer_tag.len() + self.arguments.size()
+    }
 }
 
 /// All consumers of a virtual host. A number stays taken until the deliveries of its consumer are settled.
 #[derive(Debug, Default)]
 pub(crate) struct Consumers {
     slab: Slab<Consumer>,
+    memory_bytes: usize,
 }
 
 impl Consumers {
@@ -51,10 +59,16 @@ impl Consumers {
 
     /// Adds a consumer, whose recipient gets the consumer's number.
     pub(crate) fn add(&mut self, consumer: Consumer) -> ConsumerId {
+        self.memory_bytes += consumer.memory_bytes();
         let entry = self.slab.vacant_entry();
         let id = ConsumerId(entry.key() as u32);
         entry.insert(consumer).recipient.consumer = id;
         id
+    }
+
+    /// The memory of the consumers, in bytes.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.memory_bytes
     }
 
     /// Visits the consumers at some positions, as [`slices::visit`] does.
@@ -82,8 +96,12 @@ impl Consumers {
         let consumer = self.get_mut(id);
         consumer.standing = Standing::Cancelled;
         if consumer.unacknowledged == 0 {
-            self.slab.remove(id.0 as usize);
+            self.remove(id);
         }
+    }
+
+    fn remove(&mut self, id: ConsumerId) {
+        self.memory_bytes -= self.slab.remove(id.0 as usize).memory_bytes();
     }
 
     /// Deliveries of the consumer are settled. Returns whether the consumer is stalled.
@@ -96,7 +114,7 @@ impl Consumers {
             Standing::Stalled(_) => true,
             Standing::Cancelled => {
                 if consumer.unacknowledged == 0 {
-                    self.slab.remove(id.0 as usize);
+                    self.remove(id);
                 }
                 false
             }

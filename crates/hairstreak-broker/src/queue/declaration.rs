@@ -1,6 +1,6 @@
 //! `QueueDeclaration` and `ConsumerDeclaration`: what clients ask for, and `QueueStatus`: what they learn of a queue.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 
 /// A queue as a client declares it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,7 +14,7 @@ pub struct QueueDeclaration {
     /// Whether the queue goes with its last consumer.
     pub is_auto_delete: bool,
     /// The arguments.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
 }
 
 /// The counts of declare-ok.

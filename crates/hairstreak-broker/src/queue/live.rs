@@ -1,5 +1,7 @@
 //! `Queue`: one queue, its messages and its consumers. Where messages go from here is decided in the turn of the virtual host.
 
+use hairstreak_wire::amqp::FieldTable;
+
 use super::capacity::Capacity;
 use super::consumer::Consumers;
 use super::counts::QueueCounts;
@@ -12,6 +14,9 @@ use super::settings::{Overflow, Settings};
 use crate::policy::Applied;
 use crate::stats::QueueStats;
 use crate::vhost::{ConnectionId, ConsumerId};
+
+/// The memory of a decoded argument without the bytes of a string, about.
+const DECODED_BYTES: usize = 96;
 
 /// A queue.
 #[derive(Debug)]
@@ -35,6 +40,8 @@ pub(crate) struct Queue {
     /// Whether the queue stands in the list of those to be dispatched.
     pub(crate) is_touched: bool,
     pub(crate) declaration: QueueDeclaration,
+    /// The arguments that mean something. Others are kept for those who ask for the declaration.
+    pub(crate) arguments: FieldTable,
     /// The connection that an exclusive queue belongs to.
     pub(crate) owner: Option<ConnectionId>,
     /// All consumers, in the order in which they came.
@@ -53,24 +60,24 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// A queue without messages. The arguments are valid.
+    /// A queue without messages. The arguments are the known ones of the declaration, and valid.
     pub(crate) fn new(
         declaration: QueueDeclaration,
+        arguments: FieldTable,
         owner: Option<ConnectionId>,
         policies: Applied,
         now: u64,
     ) -> Queue {
-        let arguments = &declaration.arguments;
         let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
         let is_single_active = arguments.get("x-single-active-consumer").and_then(|value| value.as_bool());
-        let settings = Settings::of(arguments, &policies.effective());
+        let settings = Settings::of(&arguments, &policies.effective());
         Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
             rotation: Rotation::default(),
             unacknowledged: 0,
             unacknowledged_bytes: 0,
             counts: QueueCounts::default(),
-            kind: QueueKind::of(arguments).unwrap_or(QueueKind::Classic),
+            kind: QueueKind::of(&arguments).unwrap_or(QueueKind::Classic),
             is_limited: settings.is_limiting(),
             settings,
             policies,
@@ -85,6 +92,7 @@ impl Queue {
             serial: 0,
             is_going: false,
             declaration,
+            arguments,
         }
     }
 
@@ -97,7 +105,7 @@ impl Queue {
 
     /// The settings with other policies.
     pub(crate) fn settings_with(&self, policies: &Applied) -> Settings {
-        Settings::of(&self.declaration.arguments, &policies.effective())
+        Settings::of(&self.arguments, &policies.effective())
     }
 
     /// Other policies apply. `settings` are those with them.
@@ -186,7 +194,14 @@ impl Queue {
 
     /// The memory of the queue and of its entries.
     pub(crate) fn memory_bytes(&self) -> usize {
-        size_of::<Queue>() + self.declaration.name.len() + self.ready.memory_bytes()
+        size_of::<Queue>() + self.declared_bytes() + self.ready.memory_bytes()
+    }
+
+    /// The memory of the name, which is also a key, and of the arguments, of which known ones are also decoded.
+    pub(super) fn declared_bytes(&self) -> usize {
+        let QueueDeclaration { name, arguments, .. } = &self.declaration;
+        let decoded = self.arguments.iter().map(|(_, value)| DECODED_BYTES + value.as_bytes().map_or(0, <[u8]>::len));
+        2 * name.len() + arguments.size() + decoded.sum::<usize>()
     }
 
     /// Adds a consumer. Returns whether it may take messages: the single active consumer is another one otherwise.

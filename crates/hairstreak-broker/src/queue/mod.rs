@@ -24,7 +24,7 @@ mod ready;
 mod rotation;
 mod settings;
 
-pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments};
+pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments, known_arguments};
 pub use capacity::Capacity;
 pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};

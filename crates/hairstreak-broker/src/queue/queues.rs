@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
+use hairstreak_wire::amqp::FieldTable;
 use slab::Slab;
 
+use super::declaration::QueueDeclaration;
 use super::id::QueueId;
 use super::kind::QueueKind;
 use super::live::Queue;
@@ -17,6 +19,8 @@ pub(crate) struct Queues {
     names: HashMap<Box<[u8]>, QueueId, foldhash::fast::RandomState>,
     /// The memory of the entries, in bytes.
     entry_bytes: usize,
+    /// The memory of the names and of the arguments, in bytes.
+    declared_bytes: usize,
     /// How many queues there have been.
     added_count: u64,
     /// The counters of queues that are gone, by kind.
@@ -33,9 +37,14 @@ impl Queues {
         self.names.len()
     }
 
-    /// The memory of the entries, in bytes.
+    /// The memory of the names and of the arguments, in bytes.
+    pub(crate) fn declared_bytes(&self) -> usize {
+        self.declared_bytes
+    }
+
+    /// The memory of the queues and of their entries, in bytes.
     pub(crate) fn memory_bytes(&self) -> usize {
-        self.entry_bytes + self.slab.capacity() * size_of::<Queue>()
+        self.entry_bytes + self.declared_bytes + self.slab.capacity() * size_of::<Queue>()
     }
 
     /// The memory of a queue's entries has changed from `before` to `after` bytes.
@@ -47,6 +56,7 @@ impl Queues {
     /// Adds a queue with a new name.
     pub(crate) fn add(&mut self, mut queue: Queue) -> QueueId {
         self.added_count += 1;
+        self.declared_bytes += queue.declared_bytes();
         queue.serial = self.added_count;
         let name = queue.declaration.name.clone();
         let id = QueueId(self.slab.insert(queue) as u32);
@@ -95,8 +105,10 @@ impl Queues {
     pub(crate) fn delete(&mut self, id: QueueId) {
         let queue = &mut self.slab[id.0 as usize];
         queue.is_deleted = true;
+        self.declared_bytes -= queue.declared_bytes();
         let has_deliveries = queue.unacknowledged > 0;
-        let name = std::mem::take(&mut queue.declaration.name);
+        let QueueDeclaration { name, .. } = std::mem::take(&mut queue.declaration);
+        queue.arguments = FieldTable::new();
         self.names.remove(&name);
         if !has_deliveries {
             self.remove(id);

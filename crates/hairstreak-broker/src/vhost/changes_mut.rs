@@ -58,7 +58,7 @@ impl ChangesMut<'_> {
         let Parts { queues, .. } = &*self.parts;
         let shown = self.parts.show(&declaration.name).to_string();
         if let Some(id) = queues.find(&declaration.name) {
-            return check_equivalence(&queues.get(id).declaration, declaration, &shown);
+            return check_equivalence(queues.get(id), declaration, &shown);
         }
         if declaration.name.is_empty() || declaration.is_exclusive {
             let text = format!("{shown} does not outlive its connection");

@@ -88,6 +88,12 @@ impl Channel {
         stats
     }
 
+    /// The memory of the deliveries that are not settled, in bytes.
+    #[inline]
+    fn delivery_bytes(&self) -> usize {
+        self.unacked.memory_bytes() + self.held.capacity() * size_of::<Unacked>()
+    }
+
     /// The deliveries that a transaction settles when it is committed.
     pub(super) fn held(&self) -> impl ExactSizeIterator<Item = &Unacked> {
         self.held.iter()
@@ -124,8 +130,8 @@ pub(super) struct Connection {
 pub(super) struct Channels {
     channels: Slab<Channel>,
     connections: Vec<Connection>,
-    /// The memory of all unacknowledged deliveries' rings, in bytes.
-    ring_bytes: usize,
+    /// The memory of all deliveries that are not settled, in bytes.
+    delivery_bytes: usize,
 }
 
 impl Channels {
@@ -140,7 +146,7 @@ impl Channels {
     pub(super) fn memory_bytes(&self) -> usize {
         let tables = self.channels.capacity() * size_of::<Channel>()
             + self.connections.capacity() * size_of::<Connection>();
-        self.ring_bytes + tables
+        self.delivery_bytes + tables
     }
 
     pub(super) fn open(&mut self, connection: ConnectionId, number: u16) -> ChannelId {
@@ -172,7 +178,7 @@ impl Channels {
     /// Removes a channel, whose deliveries are settled.
     pub(super) fn close(&mut self, id: ChannelId) {
         let channel = self.channels.remove(id.0 as usize);
-        self.ring_bytes -= channel.unacked.memory_bytes();
+        self.delivery_bytes -= channel.delivery_bytes();
         self.connection_mut(channel.connection).channels.retain(|other| *other != id);
     }
 
@@ -236,20 +242,20 @@ impl Channels {
         if ring.has_room() {
             ring.push(unacked);
         } else {
-            self.with_ring(id, |ring| ring.push(unacked));
+            self.change_deliveries(id, |channel| channel.unacked.push(unacked));
         }
     }
 
     /// Takes the delivery with that tag.
     #[inline]
     pub(super) fn take_unacked(&mut self, id: ChannelId, tag: u64) -> Option<Unacked> {
-        self.with_ring(id, |ring| ring.take(tag))
+        self.change_deliveries(id, |channel| channel.unacked.take(tag))
     }
 
     /// Takes the first delivery if its tag is at most `last`.
     #[inline]
     pub(super) fn take_first_unacked(&mut self, id: ChannelId, last: u64) -> Option<Unacked> {
-        self.with_ring(id, |ring| ring.take_first(last))
+        self.change_deliveries(id, |channel| channel.unacked.take_first(last))
     }
 
     /// Takes the first deliveries of one queue to one consumer out, as [`UnackedRing::take_first_run`] does.
@@ -260,7 +266,7 @@ impl Channels {
         last: u64,
         messages: &mut Vec<MessageId>,
     ) -> Option<(QueueId, Option<ConsumerId>)> {
-        self.with_ring(id, |ring| ring.take_first_run(last, messages))
+        self.change_deliveries(id, |channel| channel.unacked.take_first_run(last, messages))
     }
 
     /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns how many. The channel has the tag.
@@ -273,28 +279,35 @@ impl Channels {
             taken.extend(self.take_unacked(id, tag));
         }
         let count = taken.len();
-        self.get_mut(id).held.extend(taken);
+        self.change_deliveries(id, |channel| channel.held.extend(taken));
         count
     }
 
     /// The first `count` of the deliveries that are held.
     pub(super) fn take_held(&mut self, id: ChannelId, count: usize) -> Vec<Unacked> {
-        let held = &mut self.get_mut(id).held;
-        held.drain(..count.min(held.len())).collect()
+        self.change_deliveries(id, |channel| {
+            let held = &mut channel.held;
+            let taken = held.drain(..count.min(held.len())).collect();
+            if held.is_empty() {
+                *held = VecDeque::new();
+            }
+            taken
+        })
     }
 
     /// Deliveries that are held are to be settled once more. Returns how many deliveries that has moved.
     pub(super) fn release_held(&mut self, id: ChannelId) -> usize {
         let held = self.take_held(id, usize::MAX);
-        held.len() + self.with_ring(id, |ring| ring.put_back(held))
+        held.len() + self.change_deliveries(id, |channel| channel.unacked.put_back(held))
     }
 
+    /// Changes the deliveries of a channel, and counts their memory.
     #[inline]
-    fn with_ring<T>(&mut self, id: ChannelId, change: impl FnOnce(&mut UnackedRing) -> T) -> T {
-        let ring = &mut self.channels[id.0 as usize].unacked;
-        let before = ring.memory_bytes();
-        let result = change(ring);
-        self.ring_bytes = self.ring_bytes + ring.memory_bytes() - before;
+    fn change_deliveries<T>(&mut self, id: ChannelId, change: impl FnOnce(&mut Channel) -> T) -> T {
+        let channel = &mut self.channels[id.0 as usize];
+        let before = channel.delivery_bytes();
+        let result = change(channel);
+        self.delivery_bytes = self.delivery_bytes + channel.delivery_bytes() - before;
         result
     }
 }

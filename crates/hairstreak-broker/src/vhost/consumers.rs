@@ -19,6 +19,13 @@ impl Parts {
         if self.channels.get(channel).consumers.len() >= limit {
             return refuse(format!("reached maximum ({limit}) of consumers per channel"));
         }
+        let bytes_max = self.limits.declared_bytes_max;
+        if self.consumers.memory_bytes() >= bytes_max {
+            let virtual_host = &self.virtual_host;
+            return refuse(format!(
+                "limit of tags and arguments of consumers in vhost '{virtual_host}' ({bytes_max} bytes) is reached"
+            ));
+        }
         Ok(())
     }
 
@@ -78,7 +85,7 @@ impl Parts {
             prefetch: u32::MAX,
             unacknowledged: 0,
             priority: 0,
-            arguments: declaration.arguments.clone(),
+            arguments: declaration.arguments.into(),
         });
         self.replies.insert(address.clone(), consumer);
         self.channels.get_mut(channel).reply_consumer = Some(ReplyConsumer { consumer, address });

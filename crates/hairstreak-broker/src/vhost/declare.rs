@@ -9,7 +9,8 @@ use super::replies::{REPLY_TO, is_address};
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, Ready, check_equivalence, check_queue_arguments,
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, Ready, check_equivalence,
+    check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
 
@@ -50,7 +51,7 @@ impl Parts {
         if queue.owner != declaration.is_exclusive.then_some(owner) {
             return Err(self.locked(&declaration.name));
         }
-        check_equivalence(&queue.declaration, declaration, &self.show(&declaration.name).to_string())?;
+        check_equivalence(queue, declaration, &self.show(&declaration.name).to_string())?;
         let status = queue.status();
         self.note_use(id, now);
         Ok(status)
@@ -79,11 +80,12 @@ impl Parts {
         declaration: QueueDeclaration,
         now: u64,
     ) -> QueueStatus {
-        let kind = QueueKind::of(&declaration.arguments).unwrap_or(QueueKind::Classic);
+        let arguments = known_arguments(&declaration.arguments);
+        let kind = QueueKind::of(&arguments).unwrap_or(QueueKind::Classic);
         let Exchanges { policies, pattern_steps, .. } = &mut self.exchanges;
         let object = ObjectKind::Queue(kind);
         let policies = policies.find(&declaration.name, object, &Applied::default(), pattern_steps);
-        let queue = Queue::new(declaration, owner, policies, now);
+        let queue = Queue::new(declaration, arguments, owner, policies, now);
         let status = queue.status();
         let id = self.queues.add(queue);
         if let Some(owner) = owner {
@@ -98,13 +100,15 @@ impl Parts {
     /// Checks that the virtual host may have one queue more.
     fn check_room(&self, name: &[u8]) -> Result<(), Refusal> {
         let limit = self.limits.queues_max.min(self.settings.queues_max.unwrap_or(usize::MAX));
-        if self.queues.count() < limit {
+        let bytes_max = self.limits.declared_bytes_max;
+        let reached = if self.queues.count() >= limit {
+            format!("queue limit in vhost '{}' ({limit})", self.virtual_host)
+        } else if self.queues.declared_bytes() >= bytes_max {
+            format!("limit of names and arguments of queues in vhost '{}' ({bytes_max} bytes)", self.virtual_host)
+        } else {
             return Ok(());
-        }
-        let (name, virtual_host) = (String::from_utf8_lossy(name), &self.virtual_host);
-        let text = format!(
-            "cannot declare queue '{name}': queue limit in vhost '{virtual_host}' ({limit}) is reached"
-        );
+        };
+        let text = format!("cannot declare queue '{}': {reached} is reached", String::from_utf8_lossy(name));
         Err(Refusal::new(ReplyCode::PreconditionFailed, text))
     }
 
@@ -115,10 +119,10 @@ impl Parts {
     ) -> Result<(), Refusal> {
         let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         let queue = self.show(&declaration.name);
-        check_queue_arguments(&declaration.arguments, &queue)?;
-        if QueueKind::of(&declaration.arguments) == Some(QueueKind::Quorum) {
+        let kind = check_queue_arguments(&declaration.arguments, &queue)?;
+        if kind == QueueKind::Quorum {
             if is_named_here {
-                let kind = QueueKind::Quorum.module_name();
+                let kind = kind.module_name();
                 return refuse(format!("Cannot declare a server-named queue for type {kind}"));
             }
             let properties = [

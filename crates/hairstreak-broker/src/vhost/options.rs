@@ -1,5 +1,7 @@
 //! `Limits`: what a virtual host may grow to, with the defaults. `HostSettings`: what operators change while it lives.
 
+use hairstreak_wire::amqp::{EncodedTable, FieldValue};
+
 use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 
 /// The limits of a virtual host.
@@ -7,6 +9,8 @@ use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 pub struct Limits {
     /// Queues. One more is refused when it is declared.
     pub queues_max: usize,
+    /// The bytes of names, routing keys and arguments: of queues, of exchanges with bindings, and of consumers, each. One object more is refused.
+    pub declared_bytes_max: usize,
     /// Channels. One more is refused when it is opened.
     pub channels_max: usize,
     /// Consumers of one channel. One more is refused.
@@ -36,11 +40,14 @@ impl HostSettings {
     /// Gives a declaration that does not say a type the default type.
     pub(super) fn complete(&self, declaration: &mut QueueDeclaration) {
         let Some(queue_type) = &self.default_queue_type else { return };
-        if declaration.arguments.get(QUEUE_TYPE).is_none() {
+        let arguments = &mut declaration.arguments;
+        if arguments.get(QUEUE_TYPE).is_none() {
             let QueueDeclaration { is_durable, is_exclusive, is_auto_delete, .. } = *declaration;
             let is_for_all_types = is_durable && !is_exclusive && !is_auto_delete;
             let queue_type = if is_for_all_types { queue_type } else { QueueKind::Classic.name() };
-            declaration.arguments.insert(QUEUE_TYPE, queue_type);
+            let queue_type = FieldValue::from(queue_type);
+            let all = arguments.decode();
+            *arguments = EncodedTable::from_fields(all.iter().chain([(QUEUE_TYPE.as_bytes(), &queue_type)]));
         }
     }
 }
@@ -49,6 +56,7 @@ impl Default for Limits {
     fn default() -> Limits {
         Limits {
             queues_max: 1_000_000,
+            declared_bytes_max: 536_870_912,
             channels_max: 1_000_000,
             consumers_per_channel_max: 8_192,
             unacknowledged_per_channel_max: 4_194_304,

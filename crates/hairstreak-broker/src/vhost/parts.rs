@@ -50,7 +50,7 @@ impl Parts {
             consumers: Consumers::new(),
             channels: Channels::new(),
             store: Store::new(pool),
-            exchanges: Exchanges::new(virtual_host),
+            exchanges: Exchanges::with_limit(virtual_host, limits.declared_bytes_max),
             timers: Timers::new(),
             letters: Letters::default(),
             replies: Replies::default(),
@@ -184,8 +184,9 @@ impl Parts {
         ready.sum::<usize>() as u64 + delivered.count() as u64
     }
 
-    /// The memory of messages, entries and deliveries.
+    /// The memory of messages, entries and deliveries, and of what clients declare.
     pub(super) fn memory_bytes(&self) -> usize {
-        self.store.memory_bytes() + self.queues.memory_bytes() + self.channels.memory_bytes()
+        let declared = self.exchanges.memory_bytes() + self.consumers.memory_bytes();
+        self.store.memory_bytes() + self.queues.memory_bytes() + self.channels.memory_bytes() + declared
     }
 }

@@ -18,7 +18,7 @@ mod settling;
 mod slices;
 mod views;
 
-use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, ReplyCode};
+use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue, Properties, ReplyCode};
 
 use super::*;
 use crate::exchange::Routing;
@@ -104,6 +104,7 @@ fn arguments<const N: usize>(fields: [(&str, FieldValue); N]) -> FieldTable {
 }
 
 fn queue(name: &str, arguments: FieldTable) -> QueueDeclaration {
+    let arguments = arguments.into();
     QueueDeclaration { name: name.as_bytes().into(), arguments, ..QueueDeclaration::default() }
 }
 

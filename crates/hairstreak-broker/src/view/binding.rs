@@ -1,6 +1,6 @@
 //! `BindingInfo`: a binding as operators see it, and as it is kept on disk.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 
 /// A binding. Those of the default exchange are not kept: each queue is bound to it by its name.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -14,5 +14,5 @@ pub struct BindingInfo {
     /// The routing key.
     pub routing_key: Box<[u8]>,
     /// The arguments.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
 }

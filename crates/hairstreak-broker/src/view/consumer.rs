@@ -1,6 +1,6 @@
 //! `ConsumerInfo`: a consumer as operators see it.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 
 use crate::vhost::{ChannelId, ConnectionId};
 
@@ -24,7 +24,7 @@ pub struct ConsumerInfo {
     /// How many deliveries may be unacknowledged; 0: no limit.
     pub prefetch_count: u32,
     /// The arguments.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
     /// Whether the consumer may take messages. Only a consumer beside a single active one may not.
     pub is_active: bool,
     /// Whether one consumer at a time takes the messages of the queue.

@@ -1,6 +1,6 @@
 //! `ExchangeInfo`: an exchange as operators see it.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 
 use crate::stats::ExchangeStats;
 
@@ -18,7 +18,7 @@ pub struct ExchangeInfo {
     /// Whether clients cannot publish to the exchange.
     pub is_internal: bool,
     /// The arguments of the declaration.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
     /// The name of the policy that applies.
     pub policy: Option<String>,
     /// The counters.

@@ -1,6 +1,6 @@
 //! `QueueInfo`: a queue as operators see it, and `QueuePolicies`: the policies that apply to it.
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 
 use crate::queue::{Capacity, QueueKind};
 use crate::stats::QueueStats;
@@ -18,7 +18,7 @@ pub struct QueueInfo {
     /// Whether the queue goes with its last consumer.
     pub is_auto_delete: bool,
     /// The arguments of the declaration.
-    pub arguments: FieldTable,
+    pub arguments: EncodedTable,
     /// Classic or quorum.
     pub kind: QueueKind,
     /// The connection of an exclusive queue.

@@ -55,7 +55,7 @@ impl Channel {
                 is_durable: declare.durable,
                 is_exclusive: declare.exclusive,
                 is_auto_delete: declare.auto_delete,
-                arguments: declare.arguments.clone(),
+                arguments: (&declare.arguments).into(),
             };
             check_queue_rights(&declaration, turn)?;
             let host = &mut turn.state.host;
@@ -142,7 +142,7 @@ impl Channel {
                 is_durable: declare.durable,
                 is_auto_delete: declare.auto_delete,
                 is_internal: declare.internal,
-                arguments: declare.arguments.clone(),
+                arguments: (&declare.arguments).into(),
             };
             check_exchange_rights(&declaration, turn)?;
             let host = &mut turn.state.host;
@@ -221,8 +221,8 @@ fn check_exchange_rights(declaration: &ExchangeDeclaration, turn: &mut Turn<'_>)
     check_declaration(&declaration.name, &declaration.kind)?;
     turn.rights.check(Operation::Configure, exchange)?;
     let is_new = exchanges.check_whether_new(&declaration.name)?;
-    let alternate = declaration.arguments.get("alternate-exchange").and_then(|value| value.as_bytes());
-    if is_new && let Some(alternate) = alternate {
+    let alternate = declaration.arguments.get("alternate-exchange");
+    if is_new && let Some(alternate) = alternate.as_ref().and_then(|value| value.as_bytes()) {
         turn.rights.check(Operation::Read, exchange)?;
         turn.rights.check(Operation::Write, Resource::Exchange(alternate))?;
     }
@@ -236,8 +236,8 @@ fn check_queue_rights(declaration: &QueueDeclaration, turn: &mut Turn<'_>) -> Re
     }
     let queue = Resource::declared_queue(&declaration.name);
     turn.rights.check(Operation::Configure, queue)?;
-    let target = declaration.arguments.get("x-dead-letter-exchange").and_then(|value| value.as_bytes());
-    if let Some(target) = target
+    let target = declaration.arguments.get("x-dead-letter-exchange");
+    if let Some(target) = target.as_ref().and_then(|value| value.as_bytes())
         && turn.state.host.views().queue(&declaration.name).is_none()
     {
         turn.rights.check(Operation::Read, queue)?;

@@ -131,7 +131,7 @@ impl AmqpConnection {
         context: &mut AmqpContext<'_>,
     ) -> Result<(), AmqpError> {
         self.client.capabilities = capabilities(&start_ok.client_properties);
-        self.client.info.properties = start_ok.client_properties.clone();
+        self.client.info.properties = (&start_ok.client_properties).into();
         let mechanism = String::from_utf8_lossy(start_ok.mechanism);
         let wrong = |reason: String| AmqpError::Handshake(reason);
         let chosen = Mechanism::from_name(start_ok.mechanism)

@@ -67,6 +67,12 @@ impl AmqpHarness {
         self.node.hosts.find(name).expect("a virtual host")
     }
 
+    /// The node, for a test that fires its timers.
+    #[cfg(test)]
+    pub(super) fn node(&self) -> &Node {
+        &self.node
+    }
+
     /// A client on this host connects. Returns its address.
     ///
     /// Errors: the system has no descriptor to give.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hairstreak_broker::Refusal;
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 
 use super::error::ApiError;
 use crate::access::{Identity, Operation, Resource, VirtualHostPermissions, refuse_topic};
@@ -49,11 +49,12 @@ impl<'a> Rights<'a> {
     pub(crate) fn check_declaration(
         &self,
         resource: Resource<'_>,
-        arguments: &FieldTable,
+        arguments: &EncodedTable,
         argument: &str,
     ) -> Result<(), Refusal> {
         self.check(Operation::Configure, resource)?;
-        if let Some(exchange) = arguments.get(argument).and_then(|value| value.as_bytes()) {
+        let value = arguments.get(argument);
+        if let Some(exchange) = value.as_ref().and_then(|value| value.as_bytes()) {
             self.check(Operation::Read, resource)?;
             self.check(Operation::Write, Resource::Exchange(exchange))?;
         }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use hairstreak_broker::vhost::ConnectionId;
 use hairstreak_transport::event_loop::Address;
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::EncodedTable;
 use parking_lot::Mutex;
 use slab::Slab;
 
@@ -57,7 +57,7 @@ impl Peer {
 pub(crate) struct ClientInfo {
     pub user: Box<str>,
     pub mechanism: &'static str,
-    pub properties: FieldTable,
+    pub properties: EncodedTable,
     pub channel_max: u16,
     pub frame_max: u32,
     /// Seconds; 0: none.

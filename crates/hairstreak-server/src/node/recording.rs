@@ -39,7 +39,7 @@ fn exchange_definition(virtual_host: &str, exchange: ExchangeDeclaration) -> Exc
         durable: exchange.is_durable,
         auto_delete: exchange.is_auto_delete,
         internal: exchange.is_internal,
-        arguments: Arguments(exchange.arguments),
+        arguments: Arguments(exchange.arguments.decode()),
     }
 }
 
@@ -50,7 +50,7 @@ fn queue_definition(virtual_host: &str, queue: QueueDeclaration) -> QueueDefinit
         kind: None,
         durable: queue.is_durable,
         auto_delete: queue.is_auto_delete,
-        arguments: Arguments(queue.arguments),
+        arguments: Arguments(queue.arguments.decode()),
     }
 }
 
@@ -65,7 +65,7 @@ fn binding_definition(virtual_host: &str, binding: BindingInfo) -> BindingDefini
             DestinationType::Queue
         },
         routing_key: Name(binding.routing_key),
-        arguments: Arguments(binding.arguments),
+        arguments: Arguments(binding.arguments.decode()),
     }
 }
 
@@ -80,7 +80,7 @@ pub(crate) fn from_definition(definition: Definition) -> Option<(String, Recorde
                 is_durable: exchange.durable,
                 is_auto_delete: exchange.auto_delete,
                 is_internal: exchange.internal,
-                arguments: exchange.arguments.0,
+                arguments: exchange.arguments.0.into(),
             }),
         )),
         Definition::Queue(queue) => Some((
@@ -90,7 +90,7 @@ pub(crate) fn from_definition(definition: Definition) -> Option<(String, Recorde
                 is_durable: queue.durable,
                 is_exclusive: false,
                 is_auto_delete: queue.auto_delete,
-                arguments: queue.arguments.0,
+                arguments: queue.arguments.0.into(),
             }),
         )),
         Definition::Binding(binding) => Some((
@@ -100,7 +100,7 @@ pub(crate) fn from_definition(definition: Definition) -> Option<(String, Recorde
                 destination: binding.destination.0,
                 is_to_exchange: binding.destination_type == DestinationType::Exchange,
                 routing_key: binding.routing_key.0,
-                arguments: binding.arguments.0,
+                arguments: binding.arguments.0.into(),
             }),
         )),
         _ => None,

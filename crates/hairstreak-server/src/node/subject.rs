@@ -32,7 +32,7 @@ impl Ends<'_> {
             destination: self.destination.into(),
             is_to_exchange: self.is_to_exchange,
             routing_key: routing_key.into(),
-            arguments: arguments.clone(),
+            arguments: arguments.into(),
         }
     }
 }

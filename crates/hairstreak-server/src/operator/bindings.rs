@@ -56,6 +56,7 @@ pub(crate) fn list(
 pub(crate) fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
+    let arguments = &arguments.decode();
     let (result, commit) = node.act(&host, |state, _| {
         node.journal.check_binding(virtual_host, &state.host, binding)?;
         match is_to_exchange {
@@ -80,6 +81,7 @@ pub(crate) fn unbind(
 ) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
+    let arguments = &arguments.decode();
     let (result, commit) = node.act(&host, |state, _| match is_to_exchange {
         true => state.host.exchanges_mut().unbind_exchange(destination, source, routing_key, arguments),
         false => state.host.unbind_queue(OPERATORS, destination, source, routing_key, arguments),

@@ -62,7 +62,7 @@ fn export_host(node: &Node, name: &str, document: &mut Document) -> Result<(), O
             kind: Some(queue.kind.name().into()),
             durable: queue.is_durable,
             auto_delete: queue.is_auto_delete,
-            arguments: Arguments(queue.arguments),
+            arguments: Arguments(queue.arguments.decode()),
         });
     }
     exclusive.sort();
@@ -77,7 +77,7 @@ fn export_host(node: &Node, name: &str, document: &mut Document) -> Result<(), O
             durable: exchange.is_durable,
             auto_delete: exchange.is_auto_delete,
             internal: exchange.is_internal,
-            arguments: Arguments(exchange.arguments),
+            arguments: Arguments(exchange.arguments.decode()),
         });
     }
     for binding in bindings::list(node, name, Which::All)? {
@@ -91,7 +91,7 @@ fn export_host(node: &Node, name: &str, document: &mut Document) -> Result<(), O
             destination: Name(binding.destination),
             destination_type: kind,
             routing_key: Name(binding.routing_key),
-            arguments: Arguments(binding.arguments),
+            arguments: Arguments(binding.arguments.decode()),
         });
     }
     Ok(())

@@ -200,7 +200,7 @@ fn import_exchange(node: &Node, exchange: ExchangeDefinition) -> Result<Commit, 
         is_durable: exchange.durable,
         is_auto_delete: exchange.auto_delete,
         is_internal: exchange.internal,
-        arguments: exchange.arguments.0,
+        arguments: exchange.arguments.0.into(),
     };
     Ok(exchanges::declare(node, &vhost, &declaration)?.commit)
 }
@@ -226,7 +226,7 @@ fn import_queue(node: &Node, queue: QueueDefinition) -> Result<Commit, Reason> {
         is_durable: queue.durable,
         is_exclusive: false,
         is_auto_delete: queue.auto_delete,
-        arguments,
+        arguments: arguments.into(),
     };
     Ok(queues::declare(node, &vhost, &declaration)?.commit)
 }
@@ -251,7 +251,7 @@ fn import_binding(node: &Node, binding: BindingDefinition) -> Result<Commit, Rea
     if !has_destination {
         return passed_over("there is no such destination");
     }
-    let (routing_key, arguments) = (binding.routing_key.0, binding.arguments.0);
+    let (routing_key, arguments) = (binding.routing_key.0, binding.arguments.0.into());
     let info = BindingInfo { source, destination, is_to_exchange, routing_key, arguments };
     Ok(bindings::bind(node, &vhost, &info)?)
 }

@@ -15,6 +15,10 @@ pub(crate) const CLUSTER_NAME: &str = "cluster_name";
 /// The parameter of the node that tells the cluster from others for good.
 pub(crate) const CLUSTER_ID: &str = "internal_cluster_id";
 
+/// The parameters of a virtual host, and those of the node. A virtual host has as many policies and as many operator policies, which are parameters in
+/// RabbitMQ: each queue is matched with all of them.
+const PARAMETERS_MAX: usize = 1_024;
+
 /// The URIs that parameters of a component have to have. RabbitMQ complains about the last of a component first.
 const URIS: [(&str, &str); 3] =
     [("federation-upstream", "uri"), ("shovel", "dest-uri"), ("shovel", "src-uri")];
@@ -55,7 +59,7 @@ pub(crate) fn text<'a>(parameters: &'a [GlobalParameterDefinition], name: &str) 
 ///
 /// # Errors
 ///
-/// There is no such virtual host, the limits make no sense, or the value lacks a URI.
+/// There is no such virtual host, or it has no room for a further parameter. The limits make no sense, or the value lacks a URI.
 pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, OperatorError> {
     if parameter.component == ParameterDefinition::VHOST_LIMITS {
         return put_limits(node, &parameter);
@@ -63,9 +67,27 @@ pub(crate) fn put(node: &Node, parameter: ParameterDefinition) -> Result<Done, O
     let _changing = node.changing.lock();
     virtual_hosts::find(node, &parameter.vhost)?;
     check_uris(&parameter)?;
+    let name = parameter.name.clone();
+    let definition = Definition::Parameter(parameter);
+    check_room(node, "parameter", &name, &definition)?;
     node.journal.check()?;
-    let (is_new, commit) = node.put(Definition::Parameter(parameter));
+    let (is_new, commit) = node.put(definition);
     Ok(Done { is_new, commit })
+}
+
+/// Fails if a virtual host, or the node, has no room for a parameter or a policy that is new. The caller holds `changing`.
+pub(super) fn check_room(
+    node: &Node,
+    kind: &str,
+    name: &str,
+    definition: &Definition,
+) -> Result<(), OperatorError> {
+    if node.catalog.count_beside(definition) < PARAMETERS_MAX {
+        return Ok(());
+    }
+    let place = definition.virtual_host().map(|host| format!(" in vhost '{host}'")).unwrap_or_default();
+    let text = format!("cannot set {kind} '{name}': {kind} limit{place} ({PARAMETERS_MAX}) is reached");
+    Err(OperatorError::Bad(text))
 }
 
 /// Fails as in RabbitMQ if a URI is missing. All else of a value stays as it comes: no component here reads it.
@@ -105,11 +127,14 @@ fn put_limits(node: &Node, parameter: &ParameterDefinition) -> Result<Done, Oper
 ///
 /// # Errors
 ///
-/// Nothing can be written now.
+/// Nothing can be written now, or the node has no room for a further parameter.
 pub(crate) fn put_global(node: &Node, parameter: GlobalParameterDefinition) -> Result<Done, OperatorError> {
     let _changing = node.changing.lock();
+    let name = parameter.name.clone();
+    let definition = Definition::GlobalParameter(parameter);
+    check_room(node, "global parameter", &name, &definition)?;
     node.journal.check()?;
-    let (is_new, commit) = node.put(Definition::GlobalParameter(parameter));
+    let (is_new, commit) = node.put(definition);
     Ok(Done { is_new, commit })
 }
 

@@ -8,15 +8,13 @@ use std::sync::Arc;
 use hairstreak_broker::policy::{PolicyChange, Scope};
 
 use super::error::{Done, OperatorError};
+use super::parameters::check_room;
 use super::taking_effect::{begin_policies, compile, finish_policies, kind_of};
 use super::virtual_hosts;
 use crate::definitions::{Change, Definition, Place, PolicyDefinition};
 use crate::node::{Commit, Node};
 
 pub(crate) use super::taking_effect::all_policies as all;
-
-/// The policies of a virtual host, and as many operator policies: each queue is matched with all of them.
-const POLICIES_MAX: usize = 1_024;
 
 /// Sets a policy. Takes as long as its pattern takes with the names of the virtual host.
 ///
@@ -27,13 +25,14 @@ pub(crate) fn put(node: &Node, scope: Scope, policy: PolicyDefinition) -> Result
     let changing = node.changing.lock();
     virtual_hosts::find(node, &policy.vhost)?;
     let compiled = compile(scope, &policy).map_err(|error| OperatorError::Bad(error.to_string()))?;
-    check_room(node, scope, &policy)?;
+    let (host, name) = (policy.vhost.clone(), policy.name.clone());
+    let (kind, definition) = match scope {
+        Scope::User => ("policy", Definition::Policy(policy)),
+        Scope::Operator => ("operator policy", Definition::OperatorPolicy(policy)),
+    };
+    check_room(node, kind, &name, &definition)?;
     node.journal.check()?;
-    let host = policy.vhost.clone();
-    let (is_new, commit) = node.put(match scope {
-        Scope::User => Definition::Policy(policy),
-        Scope::Operator => Definition::OperatorPolicy(policy),
-    });
+    let (is_new, commit) = node.put(definition);
     begin_policies(node, &host, [PolicyChange::Put(Arc::new(compiled))]);
     drop(changing);
     finish_policies(node, &host);
@@ -59,21 +58,4 @@ pub(crate) fn delete(
     drop(changing);
     finish_policies(node, virtual_host);
     Ok(commit)
-}
-
-/// Fails if a virtual host has no room for a policy that is new. The caller holds `changing`.
-fn check_room(node: &Node, scope: Scope, policy: &PolicyDefinition) -> Result<(), OperatorError> {
-    let (name, vhost, kind) = (&policy.name, &policy.vhost, kind_of(scope));
-    let place = Place::new(kind, &[vhost.as_bytes(), name.as_bytes()]);
-    let is_there = node.catalog.find(&place).is_some();
-    if is_there || node.catalog.count_of_host(kind, vhost) < POLICIES_MAX {
-        return Ok(());
-    }
-    let kind = match scope {
-        Scope::User => "policy",
-        Scope::Operator => "operator policy",
-    };
-    let text =
-        format!("cannot set {kind} '{name}': {kind} limit in vhost '{vhost}' ({POLICIES_MAX}) is reached");
-    Err(OperatorError::Bad(text))
 }

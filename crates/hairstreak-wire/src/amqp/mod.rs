@@ -39,7 +39,7 @@ mod tuning;
 pub use ack::{ACK_FRAME_SIZE, ack_frame, encode_ack};
 pub use content_header::{CLASS_BASIC, CONTENT_HEADER_SIZE, ContentHeader, encode_content_header};
 pub use error::DecodeError;
-pub use field::{DEPTH_MAX, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields, Values};
+pub use field::{DEPTH_MAX, EncodedTable, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields, Values};
 pub use frame::{
     FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_ALLOWANCE, FRAME_SIZE_MIN, Frame, FrameError,
     FrameKind, HEARTBEAT_FRAME, check_frame_size, decode_frame, encode_body, encode_frame_header,

@@ -140,8 +140,8 @@ fn the_weights_of_an_exchange_are_limited_together() {
 #[test]
 fn arguments_are_checked_when_the_exchange_is_declared() {
     let mut topology = Topology::new(0);
-    let mut refused = |arguments| {
-        let declared = declaration("x", "x-consistent-hash");
+    let mut refused = |arguments: FieldTable| {
+        let (arguments, declared) = (arguments.into(), declaration("x", "x-consistent-hash"));
         text(topology.exchanges.declare(&ExchangeDeclaration { arguments, ..declared }))
     };
     assert_eq!(

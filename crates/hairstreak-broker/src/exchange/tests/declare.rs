@@ -60,8 +60,10 @@ fn a_declaration_of_another_exchange_with_the_name_is_refused() {
 #[test]
 fn alternate_exchanges_are_compared_and_other_arguments_are_not() {
     let mut exchanges = Exchanges::new("/");
-    let with =
-        |name: &str, arguments: FieldTable| ExchangeDeclaration { arguments, ..declaration(name, "direct") };
+    let with = |name: &str, arguments: FieldTable| ExchangeDeclaration {
+        arguments: arguments.into(),
+        ..declaration(name, "direct")
+    };
     let ae = |name: &str| table([("alternate-exchange", name.into())]);
     exchanges.declare(&with("x", ae("one"))).unwrap();
     exchanges.declare(&with("plain", table([("x-a", 1.into())]))).unwrap();

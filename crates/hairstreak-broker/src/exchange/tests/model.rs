@@ -196,7 +196,8 @@ fn apply(topology: &mut Topology, event: &Event) -> bool {
     let exchanges = &mut topology.exchanges;
     let applied = match *event {
         Event::Declare { name, kind, is_auto_delete, alternate } => {
-            let arguments = alternate.map(|name| ("alternate-exchange", name)).into_iter().collect();
+            let arguments: FieldTable = alternate.map(|name| ("alternate-exchange", name)).into_iter().collect();
+            let arguments = arguments.into();
             let declared = declaration(name, kind);
             exchanges.declare(&ExchangeDeclaration { is_auto_delete, arguments, ..declared })
         }

@@ -39,6 +39,7 @@ impl Topology {
     }
 
     pub(super) fn declare_with(&mut self, name: &str, kind: &str, arguments: FieldTable) {
+        let arguments = arguments.into();
         self.exchanges.declare(&ExchangeDeclaration { arguments, ..declaration(name, kind) }).unwrap();
     }
 

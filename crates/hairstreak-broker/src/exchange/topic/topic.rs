@@ -1,6 +1,5 @@
 //! `Topic`: the bindings of a topic exchange.
 
-use hairstreak_wire::amqp::FieldTable;
 
 use super::trie::Trie;
 use crate::exchange::binding::{Binding, BindingId};
@@ -15,7 +14,7 @@ pub(in crate::exchange) struct Topic {
 }
 
 impl ExchangeType for Topic {
-    fn bind(&mut self, _: BindingId, binding: &Binding, _: &FieldTable) {
+    fn bind(&mut self, _: BindingId, binding: &Binding) {
         self.trie.add(&binding.key, binding.destination);
     }
 

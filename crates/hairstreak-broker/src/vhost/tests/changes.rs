@@ -35,7 +35,7 @@ fn binding(source: &str, destination: &str, is_to_exchange: bool) -> BindingInfo
         destination: destination.as_bytes().into(),
         is_to_exchange,
         routing_key: (*b"k").into(),
-        arguments: FieldTable::new(),
+        arguments: EncodedTable::default(),
     }
 }
 
@@ -159,7 +159,7 @@ fn what_is_put_back_is_checked_and_is_not_recorded() {
         ),
         (
             Change::QueueDeclared(QueueDeclaration {
-                arguments: arguments([("x-expires", 0.into())]),
+                arguments: arguments([("x-expires", 0.into())]).into(),
                 ..durable("r")
             }),
             "PRECONDITION_FAILED - invalid arg 'x-expires' for queue 'r' in vhost '/': {value_zero,0}",
@@ -198,7 +198,7 @@ fn queues_are_put_back_beyond_the_limit() {
 #[test]
 fn a_queue_that_is_put_back_expires_from_then_on() {
     let mut bench = recording();
-    let expiring = QueueDeclaration { arguments: arguments([("x-expires", 100.into())]), ..durable("q") };
+    let expiring = QueueDeclaration { arguments: arguments([("x-expires", 100.into())]).into(), ..durable("q") };
     let now = bench.now;
     bench.host.changes_mut().restore(&Change::QueueDeclared(expiring), now).unwrap();
     bench.pass(99);

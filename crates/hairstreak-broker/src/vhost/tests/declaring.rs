@@ -131,12 +131,16 @@ fn a_second_declaration_asks_for_the_same() {
     bench.declare(&first).unwrap();
     let with = |name: &str, value: FieldValue| {
         let mut changed = first.clone();
-        changed.arguments.insert(name, value);
+        let mut arguments = changed.arguments.decode();
+        arguments.insert(name, value);
+        changed.arguments = arguments.into();
         changed
     };
     let without = |name: &str| {
         let mut changed = first.clone();
-        changed.arguments.remove(name);
+        let mut arguments = changed.arguments.decode();
+        arguments.remove(name);
+        changed.arguments = arguments.into();
         changed
     };
     let cases = [
@@ -255,7 +259,7 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
         assert_eq!(kind(name), QueueKind::Classic, "{name}");
     }
     let views = bench.host.views();
-    let type_of = |name: &[u8]| views.queue(name).unwrap().arguments.get("x-queue-type").cloned();
+    let type_of = |name: &[u8]| views.queue(name).unwrap().arguments.get("x-queue-type");
     assert_eq!((type_of(b"before"), type_of(b"q")), (None, Some("quorum".into())));
     let other = "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'before' in vhost '/': received the value 'quorum' of type 'longstr' but current is none";
     assert_eq!(refused(bench.declare(&durable("before"))), other);

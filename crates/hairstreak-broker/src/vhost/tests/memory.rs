@@ -1,6 +1,8 @@
 //! Memory: it is counted, and it comes back.
 
 use super::*;
+use crate::change::Change;
+use crate::exchange::ExchangeDeclaration;
 
 const MEBIBYTE: usize = 1 << 20;
 
@@ -111,4 +113,92 @@ fn memory_of_entries_and_deliveries_is_counted_exactly() {
     assert_eq!(bench.drain("q").len(), 10_000);
     let now = bench.host.parts.channels.memory_bytes() + bench.host.parts.queues.memory_bytes();
     assert!(now < at_rest + 40_000, "{now} after {at_rest}");
+}
+
+#[test]
+fn deliveries_that_a_transaction_holds_are_counted_until_they_are_settled() {
+    let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+    bench.consume(channel, "a");
+    (0..10_000).for_each(|number| bench.publish_all("q", &[&number.to_string()]));
+    let before = bench.host.parts.channels.memory_bytes();
+    let count = bench.host.hold(channel, 0, true).unwrap();
+    assert_eq!(count, 10_000);
+    assert!(bench.host.parts.channels.memory_bytes() >= count * 40, "{before} before");
+    bench.host.settle_held(channel, count, Settlement::Ack, bench.now, &mut bench.said);
+    bench.pass(0);
+    let left = bench.host.parts.channels.memory_bytes();
+    assert!(left + 10_000 * 40 < before + 10_000, "{left} of {before}");
+}
+
+/// An argument of that many bytes.
+fn note(size: usize) -> FieldTable {
+    arguments([("note", "x".repeat(size).as_str().into())])
+}
+
+/// Declares a queue and an exchange, binds a queue, and consumes. The arguments have twice this size, and this size where exchanges count with bindings.
+fn declare_each(
+    bench: &mut Bench,
+    channel: ChannelId,
+    name: &str,
+    size: usize,
+) -> [Result<(), Refusal>; 4] {
+    let exchange = ExchangeDeclaration {
+        name: name.as_bytes().into(),
+        kind: (*b"fanout").into(),
+        arguments: note(size).into(),
+        ..ExchangeDeclaration::default()
+    };
+    [
+        bench.declare(&queue(name, note(2 * size))).map(drop),
+        bench.host.exchanges_mut().declare(&exchange),
+        bench.host.bind_queue(ALICE, b"q", b"amq.headers", name.as_bytes(), &note(size)),
+        bench.consume_with(channel, name, true, false, &note(2 * size)),
+    ]
+}
+
+/// Takes back what `declare_each` declares.
+fn delete_each(bench: &mut Bench, channel: ChannelId, name: &str, size: usize) {
+    bench.delete(name);
+    bench.host.exchanges_mut().delete(name.as_bytes(), false).unwrap();
+    bench.host.unbind_queue(ALICE, b"q", b"amq.headers", name.as_bytes(), &note(size)).unwrap();
+    bench.cancel(channel, name);
+}
+
+#[test]
+fn names_and_arguments_are_counted_and_come_back() {
+    let (mut bench, channel) = Bench::with_queue(FieldTable::new());
+    let before = bench.host.memory_bytes();
+    for round in 0..3 {
+        declare_each(&mut bench, channel, "a", 100_000).into_iter().for_each(|declared| declared.unwrap());
+        let grown = bench.host.memory_bytes() - before;
+        assert!((600_000..620_000).contains(&grown), "{grown} in round {round}");
+        delete_each(&mut bench, channel, "a", 100_000);
+        let left = bench.host.memory_bytes() - before;
+        assert!(left < 10_000, "{left} in round {round}");
+    }
+}
+
+#[test]
+fn names_and_arguments_have_a_limit() {
+    let mut bench = Bench::with(Limits { declared_bytes_max: 150_000, ..Limits::default() });
+    bench.declare(&queue("q", FieldTable::new())).unwrap();
+    let channel = bench.open(ALICE);
+    declare_each(&mut bench, channel, "a", 100_000).into_iter().for_each(|declared| declared.unwrap());
+    // Objects that are there may be declared again.
+    let [queue_again, exchange_again, bound_again, _] = declare_each(&mut bench, channel, "a", 100_000);
+    assert_eq!([queue_again, exchange_again, bound_again], [const { Ok(()) }; 3]);
+    let refused = declare_each(&mut bench, channel, "b", 0).map(refused);
+    assert_eq!(
+        refused,
+        [
+            "PRECONDITION_FAILED - cannot declare queue 'b': limit of names and arguments of queues in vhost '/' (150000 bytes) is reached",
+            "PRECONDITION_FAILED - limit of names, routing keys and arguments of exchanges and bindings (150000 bytes) is reached: exchange 'b' in vhost '/'",
+            "PRECONDITION_FAILED - limit of names, routing keys and arguments of exchanges and bindings (150000 bytes) is reached: exchange 'amq.headers' in vhost '/'",
+            "NOT_ALLOWED - limit of tags and arguments of consumers in vhost '/' (150000 bytes) is reached",
+        ]
+    );
+    let kept = Change::QueueDeclared(queue("kept", FieldTable::new()));
+    bench.host.changes_mut().restore(&kept, bench.now).unwrap();
+    delete_each(&mut bench, channel, "a", 100_000);
+    declare_each(&mut bench, channel, "b", 100_000).into_iter().for_each(|declared| declared.unwrap());
 }

@@ -221,7 +221,7 @@ fn the_alternate_exchange_of_an_argument_wins() {
         let exchange = ExchangeDeclaration {
             name: name.as_bytes().into(),
             kind: (*b"fanout").into(),
-            arguments: given,
+            arguments: given.into(),
             ..ExchangeDeclaration::default()
         };
         bench.host.exchanges_mut().declare(&exchange).unwrap();

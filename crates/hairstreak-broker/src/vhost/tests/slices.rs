@@ -149,7 +149,7 @@ fn a_message_without_queues_comes_to_alternate_exchanges_or_back() {
     let declaration = ExchangeDeclaration {
         name: b"x".as_slice().into(),
         kind: b"topic".as_slice().into(),
-        arguments: alternate,
+        arguments: alternate.into(),
         ..ExchangeDeclaration::default()
     };
     bench.host.exchanges_mut().declare(&declaration).unwrap();

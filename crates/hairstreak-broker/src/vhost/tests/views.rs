@@ -36,7 +36,7 @@ fn a_queue_shows_its_declaration_and_its_messages() {
     bench.get(channel, "q", false);
     let shown = info(&bench, "q");
     assert_eq!(shown.unacknowledged_bytes, 3);
-    assert_eq!((&*shown.name, shown.is_durable, shown.arguments), (&b"q"[..], false, given));
+    assert_eq!((&*shown.name, shown.is_durable, shown.arguments), (&b"q"[..], false, given.into()));
     assert_eq!((shown.kind, shown.ready, shown.unacknowledged), (QueueKind::Classic, 1, 1));
     assert_eq!((shown.ready_bytes, shown.used_at, shown.owner), (5, bench.now, None));
     assert!(shown.memory_bytes > 0);
@@ -115,7 +115,7 @@ fn a_consumer_shows_what_it_asked_for_and_what_it_has() {
     bench.consume_with(channel, "c", false, false, &given).unwrap();
     bench.publish_all("q", &["1", "2", "3", "4"]);
     let shown = consumers(&bench).pop().unwrap();
-    assert_eq!((&*shown.tag, &*shown.queue, shown.arguments), (&b"c"[..], &b"q"[..], given));
+    assert_eq!((&*shown.tag, &*shown.queue, shown.arguments), (&b"c"[..], &b"q"[..], given.into()));
     assert_eq!((shown.channel, shown.connection, shown.channel_number), (channel, BOB, 7));
     assert_eq!((shown.no_ack, shown.is_exclusive, shown.is_active), (false, false, true));
     assert_eq!((shown.prefetch_count, shown.unacknowledged), (3, 3));
@@ -171,7 +171,7 @@ fn exchanges_are_listed_with_the_default_exchange() {
         name: (*b"x").into(),
         kind: (*b"topic").into(),
         is_internal: true,
-        arguments: arguments([("alternate-exchange", "amq.fanout".into())]),
+        arguments: arguments([("alternate-exchange", "amq.fanout".into())]).into(),
         ..ExchangeDeclaration::default()
     };
     bench.host.exchanges_mut().declare(&declaration).unwrap();
@@ -210,8 +210,8 @@ fn bindings_are_listed_by_their_ends() {
     let expected = ["amq.direct-k1-q", "amq.direct-k2-q", "amq.direct-k3-q"];
     assert_eq!(shown(&all)[..3], expected);
     assert_eq!(shown(&all)[3..], ["amq.headers--q", "amq.direct-k4-amq.topic!"]);
-    // The arguments are in the order in which they came.
-    assert_eq!(all[3].arguments, given);
+    // The arguments are in the order of their names, as in RabbitMQ.
+    assert_eq!(all[3].arguments, arguments([("a", 2.into()), ("z", 1.into())]).into());
     let views = bench.host.views();
     let from_direct = listed(|from, count, into| views.bindings_from(b"amq.direct", from, count, into));
     assert_eq!(shown(&from_direct)[3..], ["amq.direct-k4-amq.topic!"]);
@@ -264,9 +264,9 @@ fn a_binding_is_found_by_all_of_its_fields() {
     let given = |names: [&'static str; 2]| arguments(names.map(|name| (name, name.into())));
     bench.host.bind_queue(ALICE, b"q", b"amq.headers", b"k", &given(["a", "b"])).unwrap();
     bench.host.exchanges_mut().bind_exchange(b"amq.topic", b"amq.fanout", b"", &FieldTable::new()).unwrap();
-    let is_bound = |ends: [&[u8]; 2], is_to_exchange, key: &[u8], arguments| {
+    let is_bound = |ends: [&[u8]; 2], is_to_exchange, key: &[u8], arguments: FieldTable| {
         let [source, destination] = ends.map(Into::into);
-        let routing_key = key.into();
+        let (routing_key, arguments) = (key.into(), EncodedTable::from(arguments));
         let binding = BindingInfo { source, destination, is_to_exchange, routing_key, arguments };
         bench.host.views().is_bound(&binding)
     };

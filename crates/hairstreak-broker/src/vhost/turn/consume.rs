@@ -72,7 +72,7 @@ impl<O: HostOutbox> Turn<'_, O> {
             prefetch,
             unacknowledged: 0,
             priority,
-            arguments: declaration.arguments.clone(),
+            arguments: declaration.arguments.into(),
         });
         self.parts.channels.get_mut(channel).consumers.push(id);
         self.parts.note_use(queue_id, self.now);

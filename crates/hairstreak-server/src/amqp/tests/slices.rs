@@ -1,5 +1,7 @@
 //! Operations that take more than one turn: answers come in order, when all is done, and what the client sends behind waits.
 
+use std::time::{Duration, Instant};
+
 use hairstreak_broker::vhost::Limits;
 use hairstreak_wire::amqp::{
     FrameKind, Method, basic, channel, confirm, decode_frame, encode_content_header, exchange, queue, tx,
@@ -180,4 +182,30 @@ fn a_channel_is_closed_when_its_deliveries_are_back_and_a_connection_leaves_noth
     let written = shown(&world.feed(&bytes, usize::MAX));
     assert_eq!(written, ["channel.close-ok", "channel.open-ok", "basic.get-ok 0"]);
     assert_eq!(world.leave(), 0);
+}
+
+/// The timekeeper fires the slices of an operation, and holds the lock of the host meanwhile.
+#[test]
+fn slices_leave_the_host_to_connections_that_wait_for_its_lock() {
+    for is_wanted in [false, true] {
+        let mut world = world();
+        let mut bytes = Vec::new();
+        (0..1_000).for_each(|_| publish(b"", b"q0", 1, &mut bytes));
+        world.feed(&bytes, usize::MAX);
+        // Nothing settles the node: the rest of the purge is left.
+        let purge = encoded(&[Method::QueuePurge(queue::Purge { queue: b"q0", ..Default::default() })]);
+        assert_eq!(world.node.read(world.client, &purge), purge.len());
+        let (node, host, start) = (world.node.node(), world.node.host("/"), Instant::now());
+        // The timekeeper asks for the time while it holds the lock, too.
+        let time = || {
+            if is_wanted {
+                drop(host.lock_within(&mut Duration::from_millis(1)));
+            }
+            start
+        };
+        let next = node.fire(false, time, |_| {}).unwrap();
+        let now = node.clock.millis(start);
+        assert_eq!(next > now, is_wanted, "the next slice is at {next}, and it is {now}");
+        assert!(next <= now + 1, "the next slice is at {next}, and it is {now}");
+    }
 }

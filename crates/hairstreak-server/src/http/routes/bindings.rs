@@ -78,7 +78,7 @@ pub(crate) async fn bind(call: &mut Call<'_>) -> Answer {
         destination: without_line_breaks(to).into(),
         is_to_exchange,
         routing_key: short("routing_key", body.text("routing_key")?.unwrap_or_default().as_bytes())?,
-        arguments: arguments(&body)?.0,
+        arguments: arguments(&body)?.0.into(),
     };
     check_rights(call, &ends.host, &binding)?;
     kept(bindings::bind(call.node(), ends.host.name(), &binding)?).await?;

@@ -65,7 +65,7 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         is_durable: body.boolean("durable")?.unwrap_or(false),
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
         is_internal: body.boolean("internal")?.unwrap_or(false),
-        arguments: arguments(&body)?.0,
+        arguments: arguments(&body)?.0.into(),
     };
     let rights = Rights::new(call.identity()?, &host)?;
     let exchange = Resource::Exchange(&declaration.name);

@@ -141,7 +141,7 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         is_durable: body.boolean("durable")?.unwrap_or(false),
         is_exclusive: false,
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
-        arguments: arguments(&body)?.0,
+        arguments: arguments(&body)?.0.into(),
     };
     let rights = Rights::new(call.identity()?, &host)?;
     let queue = Resource::declared_queue(&declaration.name);

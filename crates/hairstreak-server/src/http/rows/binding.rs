@@ -42,7 +42,7 @@ impl Serialize for BindingRow {
         fields.serialize_field("destination", &text(destination))?;
         fields.serialize_field("destination_type", if *is_to_exchange { "exchange" } else { "queue" })?;
         fields.serialize_field("routing_key", &text(routing_key))?;
-        fields.serialize_field("arguments", &to_json(arguments))?;
+        fields.serialize_field("arguments", &to_json(&arguments.decode()))?;
         fields.serialize_field("properties_key", &properties_key(&self.info))?;
         fields.end()
     }

@@ -61,7 +61,7 @@ impl ConnectionRow {
         map.serialize_entry("timeout", &client.heartbeat)?;
         map.serialize_entry("frame_max", &client.frame_max)?;
         map.serialize_entry("channel_max", &client.channel_max)?;
-        let properties = to_json(&client.properties);
+        let properties = to_json(&client.properties.decode());
         if let Some(name) = properties.get("connection_name") {
             map.serialize_entry("user_provided_name", name)?;
         }

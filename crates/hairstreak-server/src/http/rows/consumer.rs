@@ -65,7 +65,7 @@ impl Serialize for ConsumerRow {
         map.serialize_entry("prefetch_count", &info.prefetch_count)?;
         map.serialize_entry("active", &info.is_active)?;
         map.serialize_entry("activity_status", self.activity())?;
-        map.serialize_entry("arguments", &to_json(&info.arguments))?;
+        map.serialize_entry("arguments", &to_json(&info.arguments.decode()))?;
         // No consumer is given up for acknowledging late.
         map.serialize_entry("consumer_timeout", &0)?;
         map.serialize_entry("messages_unacknowledged", &info.unacknowledged)?;

@@ -54,7 +54,7 @@ impl Serialize for ExchangeRow {
         map.serialize_entry("durable", &info.is_durable)?;
         map.serialize_entry("auto_delete", &info.is_auto_delete)?;
         map.serialize_entry("internal", &info.is_internal)?;
-        map.serialize_entry("arguments", &to_json(&info.arguments))?;
+        map.serialize_entry("arguments", &to_json(&info.arguments.decode()))?;
         if let Some(policy) = &info.policy {
             map.serialize_entry("policy", policy)?;
         }

@@ -13,7 +13,6 @@ use std::fmt::Write;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hairstreak_broker::view::BindingInfo;
-use hairstreak_wire::amqp::FieldTable;
 
 use super::term_hash::hash_of;
 
@@ -23,7 +22,7 @@ pub(crate) fn properties_key(binding: &BindingInfo) -> String {
     match (key.is_empty(), binding.arguments.is_empty()) {
         (true, true) => "~".into(),
         (false, true) => key,
-        (_, false) => format!("{key}~{}", hash(&binding.arguments)),
+        (_, false) => format!("{key}~{}", hash(binding)),
     }
 }
 
@@ -36,7 +35,7 @@ pub(crate) fn is_named(binding: &BindingInfo, segment: &[u8]) -> bool {
     match (given, binding.arguments.is_empty()) {
         (None, is_plain) => is_plain && !key.is_empty() && has_key(),
         (Some(b""), true) => key.is_empty() && has_key(),
-        (Some(given), is_plain) => !is_plain && *given == *hash(&binding.arguments).as_bytes() && has_key(),
+        (Some(given), is_plain) => !is_plain && has_key() && *given == *hash(binding).as_bytes(),
     }
 }
 
@@ -82,18 +81,20 @@ fn unquote(key: &[u8]) -> Vec<u8> {
     bytes
 }
 
-fn hash(arguments: &FieldTable) -> String {
-    URL_SAFE_NO_PAD.encode(hash_of(arguments).to_be_bytes())
+fn hash(binding: &BindingInfo) -> String {
+    URL_SAFE_NO_PAD.encode(hash_of(&binding.arguments.decode()).to_be_bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use hairstreak_wire::amqp::FieldTable;
+
     use super::*;
 
     fn binding(key: &[u8], arguments: &[(&str, i64)]) -> BindingInfo {
         BindingInfo {
             routing_key: key.into(),
-            arguments: arguments.iter().copied().collect(),
+            arguments: arguments.iter().copied().collect::<FieldTable>().into(),
             ..BindingInfo::default()
         }
     }

@@ -46,7 +46,7 @@ impl QueueRow {
         map.serialize_entry("durable", &info.is_durable)?;
         map.serialize_entry("auto_delete", &info.is_auto_delete)?;
         map.serialize_entry("exclusive", &info.is_exclusive)?;
-        map.serialize_entry("arguments", &to_json(&info.arguments))?;
+        map.serialize_entry("arguments", &to_json(&info.arguments.decode()))?;
         map.serialize_entry("node", &*self.node_name)?;
         map.serialize_entry("state", "running")?;
         if info.kind == QueueKind::Quorum { self.put_members(map) } else { Ok(()) }

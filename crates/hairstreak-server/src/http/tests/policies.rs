@@ -182,6 +182,32 @@ fn a_virtual_host_has_a_bounded_number_of_policies() {
     client.check("PUT", "/api/policies/%2F/more", body, 201, "");
 }
 
+#[test]
+fn a_virtual_host_and_the_node_have_a_bounded_number_of_parameters() {
+    const PARAMETERS_MAX: usize = 1024;
+    let node = TestNode::start();
+    let client = node.client();
+    let numbers = 1..PARAMETERS_MAX;
+    let parameter = |number: usize| json!({"vhost": "/", "component": "federation-upstream-set", "name": format!("p{number}"), "value": []});
+    let global = |number: usize| json!({"name": format!("p{number}"), "value": number});
+    let parameters: Vec<Value> = numbers.clone().map(parameter).collect();
+    let global_parameters: Vec<Value> = numbers.map(global).collect();
+    let file = json!({"parameters": parameters, "global_parameters": global_parameters}).to_string();
+    client.check("POST", "/api/definitions", &file, 204, "");
+    let (at, body) = ("/api/parameters/federation-upstream-set/%2F", json!({"value": []}).to_string());
+    client.check("PUT", &format!("{at}/last"), &body, 201, "");
+    let reason = "\"cannot set parameter 'more': parameter limit in vhost '/' (1024) is reached\"";
+    client.bad("PUT", &format!("{at}/more"), &body, reason);
+    client.check("PUT", &format!("{at}/p7"), &body, 204, "");
+    client.check("DELETE", &format!("{at}/last"), "", 204, "");
+    client.check("PUT", &format!("{at}/more"), &body, 201, "");
+    let body = json!({"name": "last", "value": 1}).to_string();
+    client.check("PUT", "/api/global-parameters/last", &body, 201, "");
+    let reason = "\"cannot set global parameter 'more': global parameter limit (1024) is reached\"";
+    client.bad("PUT", "/api/global-parameters/more", &body, reason);
+    client.check("PUT", "/api/global-parameters/p7", &body, 204, "");
+}
+
 /// Changes of one user and of one virtual host have one thread: others have their passwords hashed meanwhile.
 #[test]
 fn changes_of_policies_wait_for_each_other_and_leave_threads_for_others() {

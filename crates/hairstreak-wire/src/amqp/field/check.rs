@@ -23,6 +23,11 @@ pub(in crate::amqp) fn check_table(fields: &[u8]) -> Result<(), DecodeError> {
     Check { field_count: 0 }.fields(Fields::new(fields), 1)
 }
 
+/// Checks the tables and arrays in a value.
+pub(super) fn check_value(field: Field<'_>) -> Result<(), DecodeError> {
+    Check { field_count: 0 }.fields(std::iter::once(Ok(field)), 0)
+}
+
 struct Check {
     /// How many fields there were so far.
     field_count: usize,

@@ -1,6 +1,6 @@
 //! Decoding field tables. A table is checked as a whole before anything is allocated for it.
 
-use super::check::check_table;
+use super::check::{check_table, check_value};
 use super::split::{Field, Fields, Values};
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::cursor::Cursor;
@@ -13,6 +13,18 @@ impl FieldTable {
         let fields = cursor.long_string()?;
         cursor.finish()?;
         decode_table(fields)
+    }
+}
+
+impl Field<'_> {
+    /// The value.
+    ///
+    /// # Errors
+    ///
+    /// The type is unknown, or the value is none of its type. Tables and arrays lie too deep in each other, or there are too many fields.
+    pub fn decode(self) -> Result<FieldValue, DecodeError> {
+        check_value(self)?;
+        value(self)
     }
 }
 

@@ -11,14 +11,17 @@ impl FieldTable {
 
     /// Appends the fields alone, without a size.
     pub fn encode_fields(&self, out: &mut Vec<u8>) {
-        for (name, value) in self.iter() {
-            put_short_string(name, out);
-            value.encode(out);
-        }
+        self.iter().for_each(|(name, value)| value.encode_field(name, out));
     }
 }
 
 impl FieldValue {
+    /// Appends a field of that name with this value.
+    pub(super) fn encode_field(&self, name: &[u8], out: &mut Vec<u8>) {
+        put_short_string(name, out);
+        self.encode(out);
+    }
+
     /// Appends the letter of the type, and the value.
     fn encode(&self, out: &mut Vec<u8>) {
         let mut put = |letter: u8, bytes: &[u8]| {

@@ -10,14 +10,17 @@
 //! - `split`: fields as they lie in their bytes, without allocation
 //! - `check`: a whole table, without allocation
 //! - `decode`, `encode`: owned tables from bytes and back
+//! - `encoded`: `EncodedTable`, a table that is kept
 
 mod check;
 mod decode;
 mod encode;
+mod encoded;
 mod split;
 mod value;
 
 pub(super) use check::check_table;
 pub(super) use decode::decode_table;
+pub use encoded::EncodedTable;
 pub use split::{Field, Fields, Values};
 pub use value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable, FieldValue};
