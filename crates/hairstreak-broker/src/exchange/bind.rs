@@ -18,7 +18,7 @@ impl Exchanges {
     /// # Errors
     ///
     /// `ACCESS_REFUSED` for the default exchange, `NOT_FOUND`, and `PRECONDITION_FAILED` if the exchange does not take such
-    /// a routing key or arguments.
+    /// a routing key or arguments, or the limit of memory is reached.
     pub fn bind_queue(
         &mut self,
         exchange: &[u8],
@@ -116,7 +116,7 @@ impl Exchanges {
         }
         self.check_room(source)?;
         exchange.bindings.check(key, arguments)?;
-        if let Some(binding_id) = self.bindings.add(binding.clone())
+        if let Some(binding_id) = self.bindings.add(binding.clone(), arguments)
             && let Some(exchange) = self.table.get_mut(id)
         {
             exchange.bindings.bind(binding_id, &binding);

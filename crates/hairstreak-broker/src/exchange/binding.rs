@@ -4,8 +4,11 @@ use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue};
 
 use super::destination::{Destination, ExchangeId};
 
-/// The memory of a binding and of its places in the tables of its virtual host and of its exchange, about.
+/// About the memory of a binding with its places in tables.
 const BINDING_BYTES: usize = 256;
+
+/// About the memory of a word of a routing key in the tree of a topic exchange.
+const WORD_BYTES: usize = 48;
 
 /// The number of a binding.
 pub(super) type BindingId = u32;
@@ -16,7 +19,7 @@ pub(super) struct Binding {
     pub(super) source: ExchangeId,
     pub(super) destination: Destination,
     pub(super) key: Box<[u8]>,
-    /// The arguments in the order of their names, as in RabbitMQ.
+    /// The arguments in the order of their names.
     pub(super) arguments: EncodedTable,
 }
 
@@ -30,9 +33,10 @@ impl Binding {
         Binding { source, destination, key: key.into(), arguments: sorted(arguments) }
     }
 
-    /// The memory of the binding, in bytes. The exchange has the routing key or the arguments again.
+    /// The memory of the binding, in bytes. The exchange keeps the routing key a second time, and shares the arguments.
     pub(super) fn memory_bytes(&self) -> usize {
-        BINDING_BYTES + 2 * self.key.len() + self.arguments.size()
+        let word_count = 1 + self.key.iter().filter(|byte| **byte == b'.').count();
+        BINDING_BYTES + 2 * self.key.len() + WORD_BYTES * word_count + self.arguments.size()
     }
 }
 

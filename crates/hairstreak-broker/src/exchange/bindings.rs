@@ -2,7 +2,9 @@
 
 use std::hash::BuildHasher;
 
+use foldhash::HashMap;
 use foldhash::fast::RandomState;
+use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 use slab::Slab;
@@ -14,6 +16,8 @@ use crate::index::Index;
 #[derive(Debug)]
 pub(super) struct Bindings {
     bindings: Slab<Binding>,
+    /// The arguments as they were given, of the bindings whose arguments came in another order.
+    given: HashMap<BindingId, EncodedTable>,
     memory_bytes: usize,
     /// Finds bindings by all of their fields.
     ids: HashTable<BindingId>,
@@ -26,6 +30,7 @@ impl Bindings {
     pub(super) fn new() -> Bindings {
         Bindings {
             bindings: Slab::new(),
+            given: HashMap::default(),
             memory_bytes: 0,
             ids: HashTable::new(),
             hasher: RandomState::default(),
@@ -49,8 +54,13 @@ impl Bindings {
         self.memory_bytes
     }
 
+    /// The arguments of a binding in the order in which they were given. The directory of definitions names the binding by them.
+    pub(super) fn arguments_of(&self, id: BindingId, binding: &Binding) -> EncodedTable {
+        self.given.get(&id).unwrap_or(&binding.arguments).clone()
+    }
+
     /// Adds a binding. `None`: it is there already.
-    pub(super) fn add(&mut self, binding: Binding) -> Option<BindingId> {
+    pub(super) fn add(&mut self, binding: Binding, arguments: &FieldTable) -> Option<BindingId> {
         let (bindings, hasher) = (&mut self.bindings, &self.hasher);
         let hash = hasher.hash_one(&binding);
         let is_same = |id: &BindingId| bindings[*id as usize] == binding;
@@ -60,8 +70,13 @@ impl Bindings {
         };
         let (source, destination) = (binding.source, binding.destination);
         self.memory_bytes += binding.memory_bytes();
+        let given = Some(EncodedTable::from(arguments)).filter(|given| *given != binding.arguments);
         let id = bindings.insert(binding) as BindingId;
         vacant.insert(id);
+        if let Some(given) = given {
+            self.memory_bytes += given.size();
+            self.given.insert(id, given);
+        }
         self.of_source.add(&source, id);
         self.of_destination.add(&destination, id);
         Some(id)
@@ -79,7 +94,8 @@ impl Bindings {
         if let Ok(entry) = self.ids.find_entry(self.hasher.hash_one(&binding), |other| *other == id) {
             entry.remove();
         }
-        self.memory_bytes -= binding.memory_bytes();
+        let given_size = self.given.remove(&id).map_or(0, |given| given.size());
+        self.memory_bytes -= binding.memory_bytes() + given_size;
         self.of_source.remove(&binding.source, &id);
         self.of_destination.remove(&binding.destination, &id);
         Some(binding)

@@ -92,10 +92,12 @@ impl Exchange {
         check_argument(&exchange, ALTERNATE_EXCHANGE, self.declared_alternate.as_ref(), alternate.as_ref())
     }
 
-    /// The memory of the exchange without its bindings, in bytes. The name is also a key.
+    /// The memory of the exchange without its bindings, in bytes. The name is also a key, and an alternate exchange stands in two more places.
     pub(super) fn memory_bytes(&self) -> usize {
         let ExchangeDeclaration { name, kind, arguments, .. } = &self.declaration;
-        size_of::<Exchange>() + 2 * name.len() + kind.len() + arguments.size()
+        let alternate_size =
+            self.declared_alternate.as_ref().and_then(FieldValue::as_bytes).map_or(0, <[u8]>::len);
+        size_of::<Exchange>() + 2 * (name.len() + alternate_size) + kind.len() + arguments.size()
     }
 }
 

@@ -57,8 +57,8 @@ pub struct Exchanges {
     pub(crate) walk: Walk,
     /// Exchanges that are being deleted.
     pub(crate) going: Vec<ExchangeId>,
-    /// One more exchange or binding is refused once they take so many bytes.
-    pub(super) memory_bytes_max: usize,
+    /// The memory of exchanges and bindings from which one more is refused, in bytes.
+    pub(crate) memory_bytes_max: usize,
 }
 
 /// The origin of a message.
@@ -70,13 +70,8 @@ pub(crate) enum Publisher {
 }
 
 impl Exchanges {
-    /// The exchanges that each virtual host has, without a limit. The name is for the texts of refusals.
+    /// The exchanges that each virtual host has. The name is for the texts of refusals.
     pub fn new(virtual_host: &str) -> Exchanges {
-        Exchanges::with_limit(virtual_host, usize::MAX)
-    }
-
-    /// The exchanges that each virtual host has. One more exchange or binding is refused once they take `memory_bytes_max` bytes.
-    pub(crate) fn with_limit(virtual_host: &str, memory_bytes_max: usize) -> Exchanges {
         let mut exchanges = Exchanges {
             virtual_host: virtual_host.into(),
             table: ExchangeTable::default(),
@@ -90,7 +85,7 @@ impl Exchanges {
             cache: RouteCache::default(),
             walk: Walk::default(),
             going: Vec::new(),
-            memory_bytes_max,
+            memory_bytes_max: usize::MAX,
         };
         for (name, kind) in STANDARD_EXCHANGES {
             let (name, kind) = (name.as_bytes().into(), kind.as_bytes().into());
@@ -108,7 +103,7 @@ impl Exchanges {
     ///
     /// - `COMMAND_INVALID`: the type is unknown
     /// - `ACCESS_REFUSED`: the default exchange, or a new exchange with a reserved name
-    /// - `PRECONDITION_FAILED`: the exchange exists and is another one, or an argument has a wrong type or value
+    /// - `PRECONDITION_FAILED`: the exchange exists and is another one, an argument has a wrong type or value, or the limit of memory is reached
     pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
         let kind = kind_of(&declaration.name, &declaration.kind)?;
         let name = &*declaration.name;
@@ -298,16 +293,6 @@ impl Exchanges {
             return Ok(());
         }
         Err(refusals::no_room(self.memory_bytes_max, self.place(exchange)))
-    }
-
-    /// How many exchanges there are, without the default exchange.
-    pub fn exchange_count(&self) -> usize {
-        self.table.count()
-    }
-
-    /// How many bindings there are, without those of the default exchange.
-    pub fn binding_count(&self) -> usize {
-        self.bindings.count()
     }
 
     /// Replaces `targets` by the queues that get a published message, each once. `load` says how much a queue has to do.

@@ -1,6 +1,5 @@
 //! The type `fanout`: a message goes wherever a binding leads.
 
-
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::destinations::Destinations;

@@ -12,7 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use hairstreak_wire::amqp::{EncodedTable, Field, FieldTable, FieldValue, ReplyCode};
+use hairstreak_wire::amqp::{EncodedTable, Field, FieldTable, FieldValue, Fields, ReplyCode, Values};
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
@@ -144,8 +144,9 @@ impl Pattern {
 
     fn matches(&self, headers: &Lookup<'_>) -> bool {
         let mut counted = self.arguments.fields().filter(|field| self.x_match.counts(field.name));
-        let is_header =
-            |field: Field<'_>| headers.get(field.name).is_some_and(|header| is_equal(field, header));
+        let is_header = |field: Field<'_>| {
+            headers.get(field.name).is_some_and(|header| field.letter == VOID || is_equal(field, header))
+        };
         match self.x_match {
             Match::All | Match::AllWithX => counted.all(is_header),
             Match::Any | Match::AnyWithX => counted.any(is_header),
@@ -153,14 +154,33 @@ impl Pattern {
     }
 }
 
-/// Whether a header has the value of an argument.
+/// Whether a header has the value of an argument, as [`erlang::is_equal`] says. Only numbers are decoded.
 fn is_equal(argument: Field<'_>, header: &FieldValue) -> bool {
-    match (argument.as_bytes(), header.as_bytes()) {
-        (Some(argument), Some(header)) => argument == header,
-        (Some(_), None) => false,
-        (None, _) if argument.letter == VOID => true,
-        (None, _) => argument.decode().is_ok_and(|argument| erlang::is_equal(&argument, header)),
+    match (argument.letter, header) {
+        (b'F', FieldValue::Table(table)) => {
+            let mut values = table.iter();
+            let is_next = |field: Field<'_>| {
+                values.next().is_some_and(|(name, value)| name == field.name && is_equal_typed(field, value))
+            };
+            Fields::new(argument.value).map_while(Result::ok).all(is_next) && values.next().is_none()
+        }
+        (b'A', FieldValue::Array(values)) => {
+            let mut values = values.iter();
+            let is_next = |field| values.next().is_some_and(|value| is_equal_typed(field, value));
+            Values::new(argument.value).map_while(Result::ok).all(is_next) && values.next().is_none()
+        }
+        (b'F' | b'A', _) | (_, FieldValue::Table(_) | FieldValue::Array(_)) => false,
+        _ => match (argument.as_bytes(), header.as_bytes()) {
+            (Some(argument), Some(header)) => argument == header,
+            (None, None) => argument.decode().is_ok_and(|argument| erlang::is_equal(&argument, header)),
+            _ => false,
+        },
     }
+}
+
+fn is_equal_typed(argument: Field<'_>, header: &FieldValue) -> bool {
+    let letter = if argument.letter == b'L' { b'l' } else { argument.letter };
+    letter == header.letter() && is_equal(argument, header)
 }
 
 /// Headers by name: of two with the same name the first counts.

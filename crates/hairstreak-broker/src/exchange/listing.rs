@@ -36,6 +36,16 @@ impl Exchanges {
 pub(crate) struct Listing<'a>(&'a Exchanges);
 
 impl Listing<'_> {
+    /// How many exchanges there are, without the default exchange.
+    pub(crate) fn exchange_count(&self) -> usize {
+        self.0.table.count()
+    }
+
+    /// How many bindings there are, without those of the default exchange.
+    pub(crate) fn binding_count(&self) -> usize {
+        self.0.bindings.count()
+    }
+
     /// The exchange of that name; an empty name: the default exchange.
     pub(crate) fn info(&self, name: &[u8]) -> Option<ExchangeInfo> {
         if name.is_empty() {
@@ -79,8 +89,8 @@ impl Listing<'_> {
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        slices::visit(self.0.bindings.slab(), from, count_max, |_, binding| {
-            into.extend(self.binding_info(binding));
+        slices::visit(self.0.bindings.slab(), from, count_max, |id, binding| {
+            into.extend(self.binding_info(id as BindingId, binding));
         })
     }
 
@@ -152,7 +162,7 @@ impl Listing<'_> {
     ) -> Option<usize> {
         for id in ids.by_ref().take(count_max.max(1)) {
             let binding = self.0.bindings.slab().get(id as usize);
-            into.extend(binding.and_then(|binding| self.binding_info(binding)));
+            into.extend(binding.and_then(|binding| self.binding_info(id, binding)));
         }
         ids.next().map(|id| id as usize)
     }
@@ -166,11 +176,11 @@ impl Listing<'_> {
                 Destination::Queue(queue) => self.0.default.is_durable(queue),
                 Destination::Exchange(exchange) => is_durable(exchange),
             };
-        if has_durable_ends { self.binding_info(binding) } else { None }
+        if has_durable_ends { self.binding_info(id, binding) } else { None }
     }
 
     /// A binding with the names of its ends. A queue that was not announced has no name.
-    fn binding_info(&self, binding: &Binding) -> Option<BindingInfo> {
+    fn binding_info(&self, id: BindingId, binding: &Binding) -> Option<BindingInfo> {
         let name = |id| self.0.table.get(id).map(|exchange| exchange.declaration.name.clone());
         let (destination, is_to_exchange) = match binding.destination {
             Destination::Queue(queue) => (self.0.default.name_of(queue)?.into(), false),
@@ -181,7 +191,7 @@ impl Listing<'_> {
             destination,
             is_to_exchange,
             routing_key: binding.key.clone(),
-            arguments: binding.arguments.clone(),
+            arguments: self.0.bindings.arguments_of(id, binding),
         })
     }
 }

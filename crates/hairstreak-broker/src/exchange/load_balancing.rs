@@ -4,7 +4,6 @@
 //! RabbitMQ has no such type. A message costs a look at each destination until a destination has no load. At most 4,096 destinations are
 //! compared, beginning with the next in turn.
 
-
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
 use super::destinations::Destinations;

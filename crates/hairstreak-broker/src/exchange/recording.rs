@@ -39,7 +39,8 @@ impl Exchanges {
             None => Destination::Exchange(self.find(&binding.destination)?.0),
         };
         let limit = std::mem::replace(&mut self.memory_bytes_max, usize::MAX);
-        let bound = self.bind(&binding.source, destination, &binding.routing_key, &binding.arguments.decode());
+        let bound =
+            self.bind(&binding.source, destination, &binding.routing_key, &binding.arguments.decode());
         self.memory_bytes_max = limit;
         bound
     }

@@ -100,8 +100,7 @@ pub(super) fn compared_arguments(kind: Option<QueueKind>) -> impl Iterator<Item 
 /// The arguments that mean something to a queue.
 pub(crate) fn known_arguments(all: &EncodedTable) -> FieldTable {
     all.select(|name| {
-        name.starts_with(b"x-")
-            && QUEUE_ARGUMENTS.iter().any(|argument| argument.name.as_bytes() == name)
+        name.starts_with(b"x-") && QUEUE_ARGUMENTS.iter().any(|argument| argument.name.as_bytes() == name)
     })
 }
 

@@ -23,7 +23,7 @@ pub(crate) fn check_equivalence(
     check_property(queue, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
     let kind = QueueKind::of(current_arguments);
     let is_same_kind = kind == QueueKind::of(&received_arguments);
-    compared_arguments(kind)
-        .filter(|name| *name != QUEUE_TYPE || !is_same_kind)
-        .try_for_each(|name| check_argument(queue, name, current_arguments.get(name), received_arguments.get(name)))
+    compared_arguments(kind).filter(|name| *name != QUEUE_TYPE || !is_same_kind).try_for_each(|name| {
+        check_argument(queue, name, current_arguments.get(name), received_arguments.get(name))
+    })
 }

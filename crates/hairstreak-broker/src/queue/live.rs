@@ -15,7 +15,7 @@ use crate::policy::Applied;
 use crate::stats::QueueStats;
 use crate::vhost::{ConnectionId, ConsumerId};
 
-/// The memory of a decoded argument without the bytes of a string, about.
+/// About the memory of a decoded argument without the bytes of a string.
 const DECODED_BYTES: usize = 96;
 
 /// A queue.
@@ -40,14 +40,13 @@ pub(crate) struct Queue {
     /// Whether the queue stands in the list of those to be dispatched.
     pub(crate) is_touched: bool,
     pub(crate) declaration: QueueDeclaration,
-    /// The arguments that mean something. Others are kept for those who ask for the declaration.
+    /// The known arguments, decoded. The declaration keeps all.
     pub(crate) arguments: FieldTable,
     /// The connection that an exclusive queue belongs to.
     pub(crate) owner: Option<ConnectionId>,
     /// All consumers, in the order in which they came.
     pub(crate) consumers: Vec<ConsumerId>,
-    /// Whether one consumer at a time takes messages.
-    pub(crate) is_single_active: bool,
+    /// The single active consumer.
     active: Option<ConsumerId>,
     /// Since when, and how often, messages have to wait for consumers.
     pub(crate) capacity: Capacity,
@@ -69,7 +68,6 @@ impl Queue {
         now: u64,
     ) -> Queue {
         let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
-        let is_single_active = arguments.get("x-single-active-consumer").and_then(|value| value.as_bool());
         let settings = Settings::of(&arguments, &policies.effective());
         Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
@@ -85,7 +83,6 @@ impl Queue {
             is_touched: false,
             owner,
             consumers: Vec::new(),
-            is_single_active: is_single_active == Some(true),
             active: None,
             capacity: Capacity::new(now),
             used_at: now,
@@ -187,6 +184,11 @@ impl Queue {
         self.consumers.first().is_some_and(|first| consumers.get(*first).is_exclusive)
     }
 
+    /// Whether one consumer at a time takes messages.
+    pub(crate) fn is_single_active(&self) -> bool {
+        self.arguments.get("x-single-active-consumer").and_then(|value| value.as_bool()) == Some(true)
+    }
+
     /// The single active consumer.
     pub(crate) fn active(&self) -> Option<ConsumerId> {
         self.active
@@ -197,17 +199,18 @@ impl Queue {
         size_of::<Queue>() + self.declared_bytes() + self.ready.memory_bytes()
     }
 
-    /// The memory of the name, which is also a key, and of the arguments, of which known ones are also decoded.
+    /// The memory of the name and the arguments. The name is also a key, and known arguments are also decoded.
     pub(super) fn declared_bytes(&self) -> usize {
         let QueueDeclaration { name, arguments, .. } = &self.declaration;
-        let decoded = self.arguments.iter().map(|(_, value)| DECODED_BYTES + value.as_bytes().map_or(0, <[u8]>::len));
+        let decoded =
+            self.arguments.iter().map(|(_, value)| DECODED_BYTES + value.as_bytes().map_or(0, <[u8]>::len));
         2 * name.len() + arguments.size() + decoded.sum::<usize>()
     }
 
     /// Adds a consumer. Returns whether it may take messages: the single active consumer is another one otherwise.
     pub(crate) fn add_consumer(&mut self, consumer: ConsumerId) -> bool {
         self.consumers.push(consumer);
-        if self.is_single_active { *self.active.get_or_insert(consumer) == consumer } else { true }
+        if self.is_single_active() { *self.active.get_or_insert(consumer) == consumer } else { true }
     }
 
     /// Takes a consumer out. Returns the consumer that is the single active one from now on, if that changes.

@@ -31,8 +31,8 @@ impl ChangesMut<'_> {
         self.parts.exchanges.changes.take()
     }
 
-    /// Puts an exchange, a queue or a binding back when the node starts: whatever its name, and however many queues there
-    /// are. Exchanges and queues come before the bindings between them. An object that is there already and is the same is
+    /// Puts an exchange, a queue or a binding back when the node starts: whatever its name, and beyond every
+    /// limit. Exchanges and queues come before the bindings between them. An object that is there already and is the same is
     /// no error. Nothing is recorded.
     ///
     /// # Errors

@@ -21,10 +21,11 @@ impl Parts {
         }
         let bytes_max = self.limits.declared_bytes_max;
         if self.consumers.memory_bytes() >= bytes_max {
-            let virtual_host = &self.virtual_host;
-            return refuse(format!(
-                "limit of tags and arguments of consumers in vhost '{virtual_host}' ({bytes_max} bytes) is reached"
-            ));
+            let text = format!(
+                "limit of tags and arguments of consumers in vhost '{}' ({bytes_max} bytes) is reached",
+                self.virtual_host
+            );
+            return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
         }
         Ok(())
     }
@@ -43,7 +44,7 @@ impl Parts {
         let queue = parts.queues.get(id);
         let wants_all = queue.is_exclusive_for(declaration);
         let is_taken = queue.is_in_exclusive_use(&parts.consumers)
-            || wants_all && (!queue.consumers.is_empty() || queue.is_single_active);
+            || wants_all && (!queue.consumers.is_empty() || queue.is_single_active());
         if is_taken {
             return Err(Refusal::new(ReplyCode::AccessRefused, format!("{name} in exclusive use")));
         }

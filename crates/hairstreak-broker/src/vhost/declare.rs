@@ -104,7 +104,10 @@ impl Parts {
         let reached = if self.queues.count() >= limit {
             format!("queue limit in vhost '{}' ({limit})", self.virtual_host)
         } else if self.queues.declared_bytes() >= bytes_max {
-            format!("limit of names and arguments of queues in vhost '{}' ({bytes_max} bytes)", self.virtual_host)
+            format!(
+                "limit of names and arguments of queues in vhost '{}' ({bytes_max} bytes)",
+                self.virtual_host
+            )
         } else {
             return Ok(());
         };

@@ -1,7 +1,5 @@
 //! `Limits`: what a virtual host may grow to, with the defaults. `HostSettings`: what operators change while it lives.
 
-use hairstreak_wire::amqp::{EncodedTable, FieldValue};
-
 use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 
 /// The limits of a virtual host.
@@ -9,7 +7,8 @@ use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 pub struct Limits {
     /// Queues. One more is refused when it is declared.
     pub queues_max: usize,
-    /// The bytes of names, routing keys and arguments: of queues, of exchanges with bindings, and of consumers, each. One object more is refused.
+    /// The memory of the names and arguments of queues, in bytes. Exchanges with their bindings have the same limit, and so have consumers. One object more is
+    /// refused.
     pub declared_bytes_max: usize,
     /// Channels. One more is refused when it is opened.
     pub channels_max: usize,
@@ -45,9 +44,7 @@ impl HostSettings {
             let QueueDeclaration { is_durable, is_exclusive, is_auto_delete, .. } = *declaration;
             let is_for_all_types = is_durable && !is_exclusive && !is_auto_delete;
             let queue_type = if is_for_all_types { queue_type } else { QueueKind::Classic.name() };
-            let queue_type = FieldValue::from(queue_type);
-            let all = arguments.decode();
-            *arguments = EncodedTable::from_fields(all.iter().chain([(QUEUE_TYPE.as_bytes(), &queue_type)]));
+            *arguments = arguments.with(QUEUE_TYPE.as_bytes(), &queue_type.into());
         }
     }
 }

@@ -45,12 +45,14 @@ pub(super) struct Parts {
 
 impl Parts {
     pub(super) fn new(virtual_host: &str, limits: Limits, pool: Arc<SegmentPool>) -> Parts {
+        let mut exchanges = Exchanges::new(virtual_host);
+        exchanges.memory_bytes_max = limits.declared_bytes_max;
         Parts {
             queues: Queues::new(),
             consumers: Consumers::new(),
             channels: Channels::new(),
             store: Store::new(pool),
-            exchanges: Exchanges::with_limit(virtual_host, limits.declared_bytes_max),
+            exchanges,
             timers: Timers::new(),
             letters: Letters::default(),
             replies: Replies::default(),
@@ -100,7 +102,7 @@ impl Parts {
     /// Refuses basic.get where RabbitMQ does.
     pub(super) fn check_get(&self, id: QueueId) -> Result<(), Refusal> {
         let queue = self.queues.get(id);
-        if queue.kind == QueueKind::Classic || !queue.is_single_active {
+        if queue.kind == QueueKind::Classic || !queue.is_single_active() {
             return Ok(());
         }
         let text = format!(
@@ -184,7 +186,7 @@ impl Parts {
         ready.sum::<usize>() as u64 + delivered.count() as u64
     }
 
-    /// The memory of messages, entries and deliveries, and of what clients declare.
+    /// The memory of messages, entries and deliveries, and of declared objects.
     pub(super) fn memory_bytes(&self) -> usize {
         let declared = self.exchanges.memory_bytes() + self.consumers.memory_bytes();
         self.store.memory_bytes() + self.queues.memory_bytes() + self.channels.memory_bytes() + declared

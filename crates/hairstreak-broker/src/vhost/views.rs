@@ -175,7 +175,7 @@ impl Views<'_> {
             prefetch_count: shown_prefetch(consumer.prefetch),
             arguments: consumer.arguments.clone(),
             is_active: consumer.standing != Standing::Waiting,
-            is_of_single_active: queue.is_single_active,
+            is_of_single_active: queue.is_single_active(),
             unacknowledged: consumer.unacknowledged,
         })
     }
@@ -245,7 +245,7 @@ impl<'a> Views<'a> {
 impl Views<'_> {
     /// How many exchanges there are, the default exchange included.
     pub fn exchange_count(&self) -> usize {
-        self.parts.exchanges.exchange_count() + 1
+        self.parts.exchanges.listing().exchange_count() + 1
     }
 
     /// The exchange of that name; an empty name: the default exchange.
@@ -265,7 +265,7 @@ impl Views<'_> {
 
     /// How many bindings there are, without those of the default exchange.
     pub fn binding_count(&self) -> usize {
-        self.parts.exchanges.binding_count()
+        self.parts.exchanges.listing().binding_count()
     }
 
     /// Appends bindings, without those of the default exchange; the cursor: see the module.

@@ -115,7 +115,7 @@ impl VirtualHost {
     /// # Errors
     ///
     /// RabbitMQ's: `ACCESS_REFUSED` for a reserved name, `RESOURCE_LOCKED` for an exclusive queue of another connection,
-    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments, at [`Limits::queues_max`] and at the operator's limit.
+    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments, at [`Limits::queues_max`], at [`Limits::declared_bytes_max`] and at the operator's limit.
     pub fn declare_queue(
         &mut self,
         owner: ConnectionId,

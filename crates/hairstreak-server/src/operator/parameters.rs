@@ -15,8 +15,8 @@ pub(crate) const CLUSTER_NAME: &str = "cluster_name";
 /// The parameter of the node that tells the cluster from others for good.
 pub(crate) const CLUSTER_ID: &str = "internal_cluster_id";
 
-/// The parameters of a virtual host, and those of the node. A virtual host has as many policies and as many operator policies, which are parameters in
-/// RabbitMQ: each queue is matched with all of them.
+/// The parameters of a virtual host, and those of the node. A virtual host also has as many policies, and as many operator policies: each queue is matched
+/// with all policies.
 const PARAMETERS_MAX: usize = 1_024;
 
 /// The URIs that parameters of a component have to have. RabbitMQ complains about the last of a component first.
@@ -82,7 +82,8 @@ pub(super) fn check_room(
     name: &str,
     definition: &Definition,
 ) -> Result<(), OperatorError> {
-    if node.catalog.count_beside(definition) < PARAMETERS_MAX {
+    let is_there = node.catalog.find(&definition.place()).is_some();
+    if is_there || node.catalog.count_beside(definition) < PARAMETERS_MAX {
         return Ok(());
     }
     let place = definition.virtual_host().map(|host| format!(" in vhost '{host}'")).unwrap_or_default();

@@ -3,6 +3,7 @@
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
 use super::topology::{Topology, table, text};
+use crate::erlang;
 use crate::exchange::{Cacheable, Routing};
 
 fn check(arguments: FieldTable, headers: FieldTable, is_match: bool) {
@@ -63,6 +64,65 @@ fn values_are_compared_whatever_their_integer_type() {
     check(table([("a", FieldValue::I64(1))]), table([("a", "1".into())]), false);
 }
 
+/// The arguments of bindings are compared in their bytes, and the headers of messages are decoded.
+#[test]
+fn values_are_equal_as_in_erlang() {
+    let bytes = |text: &[u8]| FieldValue::Bytes(text.into());
+    let scalars = [
+        FieldValue::Bool(true),
+        FieldValue::I8(1),
+        FieldValue::U8(1),
+        FieldValue::I16(1),
+        FieldValue::U16(7),
+        FieldValue::U32(1),
+        FieldValue::I64(1),
+        FieldValue::Timestamp(1),
+        FieldValue::F32(1.0),
+        FieldValue::F64(1.0),
+        FieldValue::F64(1.5),
+        FieldValue::Decimal { scale: 0, value: 1 },
+        FieldValue::Void,
+        "1".into(),
+        "".into(),
+        bytes(b"1"),
+        bytes(b""),
+    ];
+    let mut values: Vec<FieldValue> = scalars.to_vec();
+    values.push(Vec::new().into());
+    values.push(FieldTable::new().into());
+    for value in scalars {
+        values.push(vec![value.clone()].into());
+        values.push(vec![value.clone(), FieldValue::I32(2)].into());
+        values.push(table([("a", value.clone())]).into());
+        values.push(table([("b", value.clone())]).into());
+        values.push(table([("a", value), ("b", 2.into())]).into());
+    }
+    values.push(vec![vec!["1".into()].into()].into());
+    values.push(vec![vec![bytes(b"1")].into()].into());
+    for argument in &values {
+        for header in &values {
+            let is_match = *argument == FieldValue::Void || erlang::is_equal(argument, header);
+            check(table([("a", argument.clone())]), table([("a", header.clone())]), is_match);
+        }
+    }
+}
+
+#[test]
+fn the_first_of_two_headers_or_arguments_of_one_name_counts() {
+    let both = |first: i32, second: i32| {
+        let mut table = FieldTable::new();
+        table.push("a", first);
+        table.push("a", second);
+        table
+    };
+    check(table([("a", 1.into())]), both(1, 2), true);
+    check(table([("a", 2.into())]), both(1, 2), false);
+    let mut twice = table([("x-match", "any".into()), ("a", 1.into())]);
+    twice.push("x-match", "all");
+    twice.push("b", 1);
+    check(twice, table([("a", 1.into())]), true);
+}
+
 #[test]
 fn many_headers_are_searched_like_few() {
     let headers: FieldTable = (0..100).rev().map(|number| (format!("h{number}"), number)).collect();
@@ -90,5 +150,5 @@ fn an_invalid_x_match_is_refused() {
         refused(5.into()),
         "PRECONDITION_FAILED - Invalid x-match field type signedint (value 5); expected longstr"
     );
-    assert_eq!(topology.exchanges.binding_count(), 0);
+    assert_eq!(topology.exchanges.listing().binding_count(), 0);
 }

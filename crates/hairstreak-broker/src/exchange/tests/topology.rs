@@ -92,7 +92,10 @@ impl Topology {
 
     /// Asserts that nothing is left but what each virtual host has.
     pub(super) fn check_nothing_left(&self) {
-        assert_eq!((self.exchanges.exchange_count(), self.exchanges.binding_count()), (5, 0));
+        assert_eq!(
+            (self.exchanges.listing().exchange_count(), self.exchanges.listing().binding_count()),
+            (5, 0)
+        );
     }
 }
 

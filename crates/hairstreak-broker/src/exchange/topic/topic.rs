@@ -1,6 +1,5 @@
 //! `Topic`: the bindings of a topic exchange.
 
-
 use super::trie::Trie;
 use crate::exchange::binding::{Binding, BindingId};
 use crate::exchange::destination::Destination;

@@ -198,7 +198,8 @@ fn queues_are_put_back_beyond_the_limit() {
 #[test]
 fn a_queue_that_is_put_back_expires_from_then_on() {
     let mut bench = recording();
-    let expiring = QueueDeclaration { arguments: arguments([("x-expires", 100.into())]).into(), ..durable("q") };
+    let expiring =
+        QueueDeclaration { arguments: arguments([("x-expires", 100.into())]).into(), ..durable("q") };
     let now = bench.now;
     bench.host.changes_mut().restore(&Change::QueueDeclared(expiring), now).unwrap();
     bench.pass(99);

@@ -3,6 +3,7 @@
 use super::*;
 use crate::change::Change;
 use crate::exchange::ExchangeDeclaration;
+use crate::view::BindingInfo;
 
 const MEBIBYTE: usize = 1 << 20;
 
@@ -135,13 +136,8 @@ fn note(size: usize) -> FieldTable {
     arguments([("note", "x".repeat(size).as_str().into())])
 }
 
-/// Declares a queue and an exchange, binds a queue, and consumes. The arguments have twice this size, and this size where exchanges count with bindings.
-fn declare_each(
-    bench: &mut Bench,
-    channel: ChannelId,
-    name: &str,
-    size: usize,
-) -> [Result<(), Refusal>; 4] {
+/// Declares a queue and an exchange, binds a queue, and consumes. The queue and the consumer have arguments of twice the size.
+fn declare_each(bench: &mut Bench, channel: ChannelId, name: &str, size: usize) -> [Result<(), Refusal>; 4] {
     let exchange = ExchangeDeclaration {
         name: name.as_bytes().into(),
         kind: (*b"fanout").into(),
@@ -194,11 +190,20 @@ fn names_and_arguments_have_a_limit() {
             "PRECONDITION_FAILED - cannot declare queue 'b': limit of names and arguments of queues in vhost '/' (150000 bytes) is reached",
             "PRECONDITION_FAILED - limit of names, routing keys and arguments of exchanges and bindings (150000 bytes) is reached: exchange 'b' in vhost '/'",
             "PRECONDITION_FAILED - limit of names, routing keys and arguments of exchanges and bindings (150000 bytes) is reached: exchange 'amq.headers' in vhost '/'",
-            "NOT_ALLOWED - limit of tags and arguments of consumers in vhost '/' (150000 bytes) is reached",
+            "PRECONDITION_FAILED - limit of tags and arguments of consumers in vhost '/' (150000 bytes) is reached",
         ]
     );
-    let kept = Change::QueueDeclared(queue("kept", FieldTable::new()));
-    bench.host.changes_mut().restore(&kept, bench.now).unwrap();
+    let [source, destination] = [(*b"kept").into(), (*b"kept").into()];
+    let kept = [
+        Change::QueueDeclared(queue("kept", FieldTable::new())),
+        Change::ExchangeDeclared(ExchangeDeclaration {
+            name: (*b"kept").into(),
+            kind: (*b"fanout").into(),
+            ..ExchangeDeclaration::default()
+        }),
+        Change::Bound(BindingInfo { source, destination, ..BindingInfo::default() }),
+    ];
+    kept.iter().for_each(|change| bench.host.changes_mut().restore(change, bench.now).unwrap());
     delete_each(&mut bench, channel, "a", 100_000);
     declare_each(&mut bench, channel, "b", 100_000).into_iter().for_each(|declared| declared.unwrap());
 }

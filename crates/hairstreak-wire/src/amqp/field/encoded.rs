@@ -9,8 +9,8 @@ use super::split::{Field, Fields};
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::error::DecodeError;
 
-/// A field table that is kept. It takes the bytes of its encoding, where a [`FieldTable`] takes up to 14 times as many, and clones share them.
-/// Reading a value decodes the value.
+/// A kept field table. The table takes the bytes of its encoding. A [`FieldTable`] takes up to 14 times as many. Clones share the bytes, and reading a value
+/// decodes the value.
 ///
 /// ```
 /// use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue};
@@ -32,7 +32,19 @@ impl EncodedTable {
     pub fn from_fields<'a>(fields: impl IntoIterator<Item = (&'a [u8], &'a FieldValue)>) -> EncodedTable {
         let mut encoded = Vec::new();
         fields.into_iter().for_each(|(name, value)| value.encode_field(name, &mut encoded));
-        EncodedTable { fields: encoded.into() }
+        EncodedTable::of_bytes(encoded)
+    }
+
+    /// The table with one field more, behind the others.
+    pub fn with(&self, name: &[u8], value: &FieldValue) -> EncodedTable {
+        let mut encoded = self.fields.to_vec();
+        value.encode_field(name, &mut encoded);
+        EncodedTable::of_bytes(encoded)
+    }
+
+    /// Nearly all tables are empty, and share what an empty `Arc` has.
+    fn of_bytes(encoded: Vec<u8>) -> EncodedTable {
+        if encoded.is_empty() { EncodedTable::default() } else { EncodedTable { fields: encoded.into() } }
     }
 
     /// The bytes of the fields.
@@ -100,5 +112,37 @@ impl From<FieldTable> for EncodedTable {
 impl fmt::Debug for EncodedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.decode().fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_field_of_a_name_counts_and_all_are_kept() {
+        let (one, two) = (FieldValue::I32(1), FieldValue::from("two"));
+        let table = EncodedTable::from_fields([(&b"a"[..], &one), (b"b", &two), (b"a", &two)]);
+        assert_eq!(table.get("a"), Some(one.clone()));
+        assert_eq!(table.get("c"), None);
+        assert_eq!(table.select(|name| name == b"a"), FieldTable::from_iter([("a", one.clone())]));
+        assert_eq!((table.decode().len(), table.fields().count()), (3, 3));
+        let longer = table.with(b"c", &one);
+        assert_eq!((longer.get("c"), longer.decode().len()), (Some(one), 4));
+        assert_eq!(EncodedTable::from(table.decode()), table);
+    }
+
+    #[test]
+    fn tables_as_deep_as_allowed_come_back() {
+        let mut table = FieldTable::from_iter([("a", 1)]);
+        for _ in 1..crate::amqp::DEPTH_MAX {
+            table = FieldTable::from_iter([("a", table)]);
+        }
+        let kept = EncodedTable::from(&table);
+        assert_eq!(kept.check(), Ok(()));
+        assert_eq!(kept.decode(), table);
+        assert_eq!(kept.get("a").as_ref(), table.get("a"));
+        let deeper = EncodedTable::from(FieldTable::from_iter([("a", table)]));
+        assert_eq!(deeper.check(), Err(DecodeError::TooDeep));
     }
 }

@@ -173,6 +173,29 @@ impl FieldValue {
         }
     }
 
+    /// The letter of the type.
+    pub fn letter(&self) -> u8 {
+        match self {
+            FieldValue::Bool(_) => b't',
+            FieldValue::I8(_) => b'b',
+            FieldValue::U8(_) => b'B',
+            FieldValue::I16(_) => b's',
+            FieldValue::U16(_) => b'u',
+            FieldValue::I32(_) => b'I',
+            FieldValue::U32(_) => b'i',
+            FieldValue::I64(_) => b'l',
+            FieldValue::F32(_) => b'f',
+            FieldValue::F64(_) => b'd',
+            FieldValue::Decimal { .. } => b'D',
+            FieldValue::LongString(_) => b'S',
+            FieldValue::Array(_) => b'A',
+            FieldValue::Timestamp(_) => b'T',
+            FieldValue::Table(_) => b'F',
+            FieldValue::Void => b'V',
+            FieldValue::Bytes(_) => b'x',
+        }
+    }
+
     /// The name that RabbitMQ gives the type in its texts, such as `longstr`.
     pub fn type_name(&self) -> &'static str {
         match self {

@@ -192,7 +192,11 @@ impl World {
             is_durable: self.rng.u8(0..4) > 0,
             is_exclusive: self.rng.u8(0..4) == 0,
             is_auto_delete: self.rng.u8(0..4) == 0,
-            arguments: if expires { arguments([("x-expires", 50.into())]).into() } else { EncodedTable::default() },
+            arguments: if expires {
+                arguments([("x-expires", 50.into())]).into()
+            } else {
+                EncodedTable::default()
+            },
         };
         self.bench.host.declare_queue(owner, &declaration, self.bench.now).map(drop)
     }

@@ -74,6 +74,8 @@ impl World {
         assert_eq!([stats.classic, stats.quorum], self.plain.totals);
         assert_eq!(self.bench.host.parts.store.count(), 0);
         assert_eq!(self.bench.host.views().binding_count(), 0);
+        let parts = &self.bench.host.parts;
+        assert_eq!((parts.queues.declared_bytes(), parts.consumers.memory_bytes()), (0, 0));
     }
 
     fn step(&mut self) {
