@@ -37,7 +37,7 @@ impl Intake {
 
     /// Takes `size` bytes of a body or a transaction that come while the alarm is raised. Returns false if the connection has to wait.
     pub fn take(&mut self, size: usize) -> bool {
-        if self.pass.as_ref().is_some_and(Pass::use_once) {
+        if self.pass.as_ref().is_some_and(|pass| pass.use_for(size)) {
             return true;
         }
         if self.has_room(size) {

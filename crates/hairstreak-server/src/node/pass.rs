@@ -30,9 +30,9 @@ impl Pass {
         self.account.passes.is_held(self.number)
     }
 
-    /// Uses the pass. Returns false if the connection does not have it.
-    pub fn use_once(&self) -> bool {
-        self.account.passes.use_once(self.number)
+    /// Uses the pass for so many bytes. Returns false if the connection does not have it.
+    pub fn use_for(&self, size: usize) -> bool {
+        self.account.passes.use_for(self.number, size)
     }
 }
 
@@ -48,8 +48,9 @@ mod tests {
     use super::*;
 
     const WATERMARK: usize = 1000;
-    /// The time after which a connection loses a pass that it does not use.
+    /// The time after which a connection loses a pass that it uses too little, and the bytes that are enough.
     const IDLE: u64 = 10_000;
+    const ENOUGH: usize = 64 * 1024;
 
     /// An account whose bodies that have begun raise the alarm, and two connections that wait.
     fn account() -> (Arc<Account>, Pass, Pass) {
@@ -72,7 +73,7 @@ mod tests {
     fn one_connection_after_the_other_has_the_pass() {
         let (account, one, other) = account();
         assert!(give(&account, 0) && !give(&account, 0));
-        assert!(one.is_held() && one.use_once() && other.is_waiting() && !other.use_once());
+        assert!(one.is_held() && one.use_for(1) && other.is_waiting() && !other.use_for(1));
         drop(one);
         assert!(give(&account, 0) && other.is_held());
         drop(other);
@@ -91,10 +92,10 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_does_not_use_the_pass_loses_it() {
+    fn a_connection_that_uses_the_pass_too_little_loses_it() {
         let (account, one, other) = account();
-        assert!(give(&account, 0) && one.use_once());
-        assert!(!give(&account, IDLE) && one.is_held());
+        assert!(give(&account, 0) && one.use_for(1) && one.use_for(ENOUGH - 1));
+        assert!(!give(&account, IDLE) && one.is_held() && one.use_for(ENOUGH - 1));
         assert!(give(&account, 2 * IDLE) && other.is_held());
         assert!(!one.is_held() && !one.is_waiting());
     }

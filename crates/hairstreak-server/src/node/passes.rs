@@ -4,7 +4,8 @@
 //! send the rest of them, whatever the room for bodies ([`Parking`](super::parking::Parking)).
 //!
 //! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when the messages in
-//! queues are below the watermark. Above the watermark consumers make room. A connection that does not use the pass for [`IDLE_MS_MAX`] loses it.
+//! queues are below the watermark. Above the watermark consumers make room. A connection that sends less than [`USED_BYTES_MIN`] in [`IDLE_MS_MAX`] loses the pass, and waits again
+//! behind the others when it sends more.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -14,8 +15,10 @@ use parking_lot::Mutex;
 
 use super::alarm::Alarm;
 
-/// The time in milliseconds after which a connection loses a pass that it does not use.
+/// The time in milliseconds after which a connection loses a pass that it uses too little.
 const IDLE_MS_MAX: u64 = 10_000;
+/// The bytes that a connection has to send in that time.
+const USED_BYTES_MIN: usize = 64 * 1024;
 
 /// The line of the connections that wait.
 #[derive(Debug, Default)]
@@ -40,7 +43,8 @@ struct Line {
 #[derive(Debug)]
 struct Holder {
     number: u64,
-    is_used: bool,
+    /// The bytes that have come since the last look.
+    used_bytes: usize,
     /// The time of the next look, in the node's milliseconds.
     look_at: u64,
 }
@@ -71,7 +75,7 @@ impl Passes {
             && let Some((number, address)) = line.waiting.pop_first()
         {
             self.waiting_count.store(line.waiting.len(), SeqCst);
-            line.holder = Some(Holder { number, is_used: false, look_at: now + IDLE_MS_MAX });
+            line.holder = Some(Holder { number, used_bytes: 0, look_at: now + IDLE_MS_MAX });
             line.has_had = true;
             given = Some(address);
         }
@@ -103,11 +107,11 @@ impl Passes {
         self.line.lock().holder.as_ref().is_some_and(|holder| holder.number == number)
     }
 
-    /// A connection uses the pass. Returns false if the connection does not have it.
-    pub fn use_once(&self, number: u64) -> bool {
+    /// A connection uses the pass for so many bytes. Returns false if the connection does not have it.
+    pub fn use_for(&self, number: u64, size: usize) -> bool {
         let mut line = self.line.lock();
         let holder = line.holder.as_mut().filter(|holder| holder.number == number);
-        holder.map(|holder| holder.is_used = true).is_some()
+        holder.map(|holder| holder.used_bytes += size).is_some()
     }
 
     /// A connection waits no more, and gives the pass back if it has it.
@@ -126,10 +130,10 @@ impl Line {
         self.holder.is_none() && !self.waiting.is_empty() && alarm.is_raised() && may_have
     }
 
-    /// Takes the pass from a connection that has not used it for long enough.
+    /// Takes the pass from a connection that has used it too little.
     fn look_at_holder(&mut self, now: u64) {
         let Some(holder) = self.holder.as_mut().filter(|holder| holder.look_at <= now) else { return };
-        if std::mem::take(&mut holder.is_used) {
+        if std::mem::take(&mut holder.used_bytes) >= USED_BYTES_MIN {
             holder.look_at = now + IDLE_MS_MAX;
         } else {
             self.holder = None;
