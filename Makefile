@@ -11,13 +11,11 @@ run: ## build the release binaries and run the real job: a monolith against a bu
 	cargo build --release --locked -p hairstreak-cli -p hairstreak-bench -p textjob
 	@$${CARGO_TARGET_DIR:-target}/release/textjob
 
-test: ## install what the tests need, then run every check and every test
-	cargo fmt --all --check
-	scripts/test-setup & $(MAKE) --no-print-directory lint; lint=$$?; wait $$! && exit $$lint
+test: ## install what the tests need, then run every test
 	scripts/test
 
-soak: ## run the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)
-	scripts/test-setup && scripts/soak
+soak: ## run lint and the long forms of the tests and the fuzzers (SOAK_SECONDS each, an hour by default)
+	scripts/test-setup && $(MAKE) --no-print-directory lint && scripts/soak
 
 bench: ## compare the sockets with libzmq in the same run
 	cargo run --release --locked -q -p hairstreak-bench -- sockets
@@ -25,7 +23,8 @@ bench: ## compare the sockets with libzmq in the same run
 fmt: ## format the sources
 	cargo fmt --all
 
-lint: ## clippy, the documentation's links and the house rules
+lint: ## check the format, clippy, the documentation's links and the house rules
+	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -q -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked -q
 	cargo run -q --locked -p xtask -- tidy
