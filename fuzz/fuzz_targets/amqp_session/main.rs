@@ -80,11 +80,13 @@ impl World {
         let limits = if flags.next() {
             Limits {
                 queues_max: 4,
+                declared_bytes_max: 8_192,
                 channels_max: 5,
                 consumers_per_channel_max: 2,
                 unacknowledged_per_channel_max: 3,
                 messages_max: 12,
                 slice_max: 2,
+                steps_max: 8,
             }
         } else {
             Limits::default()

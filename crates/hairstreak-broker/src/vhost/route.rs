@@ -42,7 +42,8 @@ impl Route {
         self.targets.len()
     }
 
-    /// The number of queues that count in `publish_out`. As in RabbitMQ a single queue counts by its name; several queues count if they exist.
+    /// The number of queues that `publish_out` counts. A single queue counts by its name, whether the queue exists or not, as in RabbitMQ. Each of several queues
+    /// counts if the queue exists.
     pub(super) fn counted_queue_count(&self) -> usize {
         if self.names_one { 1 } else { self.targets.len() }
     }

@@ -30,15 +30,11 @@ impl Catalog {
         self.kinds.read().get(&place.kind)?.get(&place.key).cloned()
     }
 
-    /// The number of definitions of the same kind and the same virtual host that have other places.
-    pub fn count_beside(&self, definition: &Definition) -> usize {
-        let Place { kind, key } = definition.place();
+    /// The number of definitions of a kind that belong to a virtual host; `None`: to the node.
+    pub fn count(&self, kind: Kind, virtual_host: Option<&str>) -> usize {
         let kinds = self.kinds.read();
-        let all = kinds.get(&kind).into_iter().flatten();
-        let is_beside = |(other_key, other): &(&Vec<u8>, &Definition)| {
-            **other_key != key && other.virtual_host() == definition.virtual_host()
-        };
-        all.filter(is_beside).count()
+        let all = kinds.get(&kind).into_iter().flat_map(BTreeMap::values);
+        all.filter(|definition| definition.virtual_host() == virtual_host).count()
     }
 
     /// All definitions of a kind, by their names.

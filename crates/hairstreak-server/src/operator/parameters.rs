@@ -82,12 +82,13 @@ pub(super) fn check_room(
     name: &str,
     definition: &Definition,
 ) -> Result<(), OperatorError> {
-    let is_there = node.catalog.find(&definition.place()).is_some();
-    if is_there || node.catalog.count_beside(definition) < PARAMETERS_MAX {
+    let place = definition.place();
+    let is_there = node.catalog.find(&place).is_some();
+    if is_there || node.catalog.count(place.kind, definition.virtual_host()) < PARAMETERS_MAX {
         return Ok(());
     }
-    let place = definition.virtual_host().map(|host| format!(" in vhost '{host}'")).unwrap_or_default();
-    let text = format!("cannot set {kind} '{name}': {kind} limit{place} ({PARAMETERS_MAX}) is reached");
+    let host = definition.virtual_host().map(|host| format!(" in vhost '{host}'")).unwrap_or_default();
+    let text = format!("cannot set {kind} '{name}': {kind} limit{host} ({PARAMETERS_MAX}) is reached");
     Err(OperatorError::Bad(text))
 }
 

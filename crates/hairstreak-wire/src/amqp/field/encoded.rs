@@ -9,8 +9,8 @@ use super::split::{Field, Fields};
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::error::DecodeError;
 
-/// A kept field table. The table takes the bytes of its encoding. A [`FieldTable`] takes up to 14 times as many. Clones share the bytes, and reading a value
-/// decodes the value.
+/// A kept field table. The table takes the bytes of its encoding. A [`FieldTable`] with many small fields takes seven times as many. Clones share the bytes, and
+/// reading a value decodes the value.
 ///
 /// ```
 /// use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue};
@@ -42,7 +42,7 @@ impl EncodedTable {
         EncodedTable::of_bytes(encoded)
     }
 
-    /// Nearly all tables are empty, and share what an empty `Arc` has.
+    /// Most tables are empty. All empty tables share one allocation.
     fn of_bytes(encoded: Vec<u8>) -> EncodedTable {
         if encoded.is_empty() { EncodedTable::default() } else { EncodedTable { fields: encoded.into() } }
     }
