@@ -97,7 +97,10 @@ impl Node {
     pub fn add_host(&self, name: &str) -> bool {
         let (segments, account) = (Arc::clone(&self.segments), Arc::clone(&self.account));
         let host = SharedHost::new(name, self.limits.clone(), segments, account);
-        host.lock().host.changes_mut().record(self.journal.is_on());
+        let mut state = host.lock();
+        state.host.changes_mut().record(self.journal.is_on());
+        host.note_memory(&state);
+        drop(state);
         self.access.add_virtual_host(name);
         self.hosts.add(host)
     }

@@ -85,7 +85,9 @@ fn take_effect(node: &Node, definition: Definition) -> Result<(), String> {
         definition @ (Definition::Exchange(_) | Definition::Queue(_) | Definition::Binding(_)) => {
             let Some((name, change)) = from_definition(definition) else { return Ok(()) };
             let host = node.hosts.find(&name).ok_or_else(|| format!("there is no vhost '{name}'"))?;
-            let restored = host.lock().host.changes_mut().restore(&change, now);
+            let mut state = host.lock();
+            let restored = state.host.changes_mut().restore(&change, now);
+            host.note_memory(&state);
             restored.map_err(|refusal| refusal.to_string())?;
         }
         other => drop(node.catalog.put(other)),
@@ -222,6 +224,31 @@ mod tests {
             "{said}"
         );
         assert_eq!(folder.count(Kind::Queue), 1);
+    }
+
+    #[test]
+    fn a_start_tells_the_alarm_the_memory_of_all_hosts() {
+        let folder = Folder::new("memory");
+        let told_of = |node: &Node| {
+            let hosts = node.hosts.all();
+            let memory_bytes = hosts.iter().map(|host| host.lock().host.memory_bytes()).sum::<usize>();
+            assert_eq!(node.account.alarm.bytes(), memory_bytes);
+            memory_bytes
+        };
+        let node = folder.open().unwrap();
+        let before = told_of(&node);
+        let note = [(&b"note"[..], &"x".repeat(100_000).as_str().into())];
+        let declaration = hairstreak_broker::queue::QueueDeclaration {
+            name: (*b"q").into(),
+            is_durable: true,
+            arguments: hairstreak_wire::amqp::EncodedTable::from_fields(note),
+            ..Default::default()
+        };
+        drop(queues::declare(&node, "/", &declaration).unwrap());
+        assert!(told_of(&node) > before + 100_000);
+        node.journal.close().unwrap();
+        drop(node);
+        assert!(told_of(&folder.open().unwrap()) > before + 100_000);
     }
 
     #[test]
