@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use hairstreak_server::HttpHarness;
+use hairstreak_management::HttpHarness;
 use hairstreak_testkit::MeasuredAllocator;
 use libfuzzer_sys::fuzz_target;
 

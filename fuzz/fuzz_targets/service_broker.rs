@@ -5,16 +5,16 @@
 use std::time::Duration;
 
 use hairstreak_base::{Bytes, Message};
-use hairstreak_broker::service::{Broker, Limits, Options};
-use hairstreak_broker::{OpenGate, Outbox, Sent};
+use hairstreak_services::broker::{Broker, Limits, Options};
+use hairstreak_services::{OpenGate, Outbox, Sent};
 use hairstreak_wire::mdp;
-use hairstreak_wire::numbered::{self, ClientId, Header, Held, Refusal, RequestId, encode_held, with_body};
+use hairstreak_wire::hsn1::{self, ClientId, Header, Held, Refusal, RequestId, encode_held, with_body};
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
 
 #[derive(Arbitrary, Debug)]
 enum Step {
-    Peer { peer: u8, is_numbered: bool },
+    Peer { peer: u8, uses_hsn1: bool },
     Gone(u8),
     Frames { peer: u8, frames: Vec<Vec<u8>> },
     /// A command that is likely to mean something.
@@ -57,9 +57,9 @@ impl Outbox for Wire {
             return if self.gone[peer] { Sent::Gone } else { Sent::Full };
         }
         let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Bytes::as_bytes)).collect();
-        let is_numbered = numbered::parse_from_broker(&frames).is_ok();
+        let uses_hsn1 = hsn1::parse_from_broker(&frames).is_ok();
         let is_plain = mdp::parse_reply(&frames).is_ok() || mdp::parse_to_worker(&frames).is_ok();
-        assert!(is_numbered || is_plain, "{frames:?}");
+        assert!(uses_hsn1 || is_plain, "{frames:?}");
         Sent::Done
     }
 }
@@ -83,7 +83,7 @@ fuzz_target!(|steps: Vec<Step>| {
     let mut now = Duration::ZERO;
     for step in steps {
         match step {
-            Step::Peer { peer, is_numbered } => broker.handle_peer(&[peer % 8], is_numbered, &mut wire),
+            Step::Peer { peer, uses_hsn1 } => broker.handle_peer(&[peer % 8], uses_hsn1, &mut wire),
             Step::Gone(peer) => broker.handle_gone(now, &[peer % 8], &mut wire),
             Step::Frames { peer, frames } => {
                 check_codecs(&frames);
@@ -125,12 +125,12 @@ fn check_codecs(frames: &[Vec<u8>]) {
         assert!(!error.to_string().is_empty());
     }
     let _ = (mdp::parse_reply(frames), mdp::parse_to_worker(frames));
-    let _ = (numbered::parse_to_broker(frames), numbered::parse_from_broker(frames));
+    let _ = (hsn1::parse_to_broker(frames), hsn1::parse_from_broker(frames));
     for frame in frames {
         if let Some(id) = mdp::Address::parse(frame) {
             assert_eq!(mdp::Address::from(id).as_bytes(), frame);
         }
-        if let Ok(held) = numbered::parse_held(frame) {
+        if let Ok(held) = hsn1::parse_held(frame) {
             assert_eq!(encode_held(held), *frame);
         }
         if let Ok((header, rest)) = Header::parse(frame) {

@@ -54,6 +54,13 @@ fn take_number() -> u32 {
     }
 }
 
+/// Has `handler` run when the process exits by returning from `main` or calling `exit`, but not when it is killed.
+pub fn at_exit(handler: extern "C" fn()) {
+    // SAFETY: the handler is a function without arguments that lives as long as the process. On failure (no memory) the process exits
+    // without the call.
+    unsafe { libc::atexit(handler) };
+}
+
 /// A value that each process has one of, never dropped.
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {

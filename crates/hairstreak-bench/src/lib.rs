@@ -9,11 +9,11 @@
 //! a sample counts only if its receiver saw every message in its full size.
 //!
 //! ```text
-//! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> crew -> process (one or two workers per sample)
+//! main -> arguments -> {sockets, streams}/benchmark -> sample/run -> processes -> process (one or two workers per sample)
 //!                                                   -> report -> table | JSON | charts
-//! pipeline/benchmark -> pipeline/sample -> crew -> process (six parts per sample: ventilator, sink, four workers)
-//! services/benchmark -> services/sample -> crew -> process (one process per sample, or broker, client and workers)
-//! broker/benchmark -> broker/server (RabbitMQ, node, limit: a keeper's process each) and broker/sample -> crew -> process
+//! pipeline/benchmark -> pipeline/sample -> processes -> process (six parts per sample: ventilator, sink, four workers)
+//! services/benchmark -> services/sample -> processes -> process (one process per sample, or broker, client and workers)
+//! broker/benchmark -> broker/server (RabbitMQ, node, limit: a keeper's process each) and broker/sample -> processes -> process
 //! worker processes: main -> {pipeline, services}/part | main -> sample/worker -> sample/contender/{ours, libzmq, stream_limit, ring_limit}
 //! ```
 
@@ -23,13 +23,13 @@ pub mod broker;
 pub mod comparison;
 pub mod connections;
 mod cores;
-pub mod crew;
 mod figures;
 pub mod h3;
 pub mod machine;
 pub mod pipeline;
 pub mod planner;
 pub mod process;
+pub mod processes;
 pub mod rival;
 pub mod run;
 pub mod sample;

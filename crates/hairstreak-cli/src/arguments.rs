@@ -7,20 +7,19 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 use hairstreak::topology::{MESSAGE_SIZE_MAX, MESSAGES_MAX};
 use hairstreak_model::Fabric;
-use hairstreak_server::{LogFormat, LogLevel};
+use hairstreak_node::{LogFormat, LogLevel};
 
 use crate::amqp::{
     BindArguments, ConsumeArguments, DeclareArguments, DeleteArguments, PublishArguments, PurgeArguments,
     UnbindArguments,
 };
 use crate::directory_command::DirectoryArguments;
-use crate::duration::bounded;
 use crate::fabric::FabricArguments;
 use crate::map::{MapArguments, MapWorkerArguments};
+use crate::numbers::{When, bounded};
 use crate::operator::OperatorCommand;
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
-use crate::when::When;
 
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
@@ -413,8 +412,9 @@ fn connect_timeout(text: &str) -> Result<Duration, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use clap::CommandFactory;
+
+    use super::*;
 
     #[test]
     fn the_arguments_are_consistent() {

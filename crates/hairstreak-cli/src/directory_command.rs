@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use clap::Args;
-use hairstreak::{BuildError, Node};
+use hairstreak::{BuildError, Component};
 use serde_json::json;
 
 use crate::credentials::CredentialArguments;
-use crate::duration::bounded;
 use crate::failure::Failure;
+use crate::numbers::bounded;
 use crate::output::print;
 use crate::table::table;
 
@@ -42,7 +42,7 @@ pub struct DirectoryArguments {
 }
 
 pub fn directory(arguments: &DirectoryArguments) -> Result<(), Failure> {
-    let node = Node::builder()
+    let component = Component::builder()
         .directory(&arguments.place)
         .credentials(arguments.credentials.credentials()?)
         .patience(arguments.timeout)
@@ -51,7 +51,7 @@ pub fn directory(arguments: &DirectoryArguments) -> Result<(), Failure> {
             BuildError::Directory(_) => Failure::usage(error),
             _ => Failure::failed(error),
         })?;
-    let names = node.list(&arguments.prefix).map_err(Failure::failed)?;
+    let names = component.list(&arguments.prefix).map_err(Failure::failed)?;
     let text: String = match arguments.json {
         true => names
             .iter()

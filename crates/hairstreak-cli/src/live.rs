@@ -7,10 +7,9 @@ use std::time::{Duration, Instant};
 use hairstreak::topology::{Observer, Progress};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::numbers::{grouped, messages, rate};
+use crate::numbers::{When, grouped, messages, rate};
 use crate::output::note;
 use crate::silence::Silence;
-use crate::when::When;
 
 /// Between two lines where there are no bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);

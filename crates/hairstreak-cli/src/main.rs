@@ -6,12 +6,10 @@
 
 mod amqp;
 mod arguments;
-mod base64;
 mod bench_command;
 mod calibrate_command;
 mod credentials;
 mod directory_command;
-mod duration;
 mod fabric;
 mod failure;
 mod keygen_command;
@@ -24,7 +22,6 @@ mod map_worker_command;
 mod numbers;
 mod operator;
 mod output;
-mod percent;
 mod place;
 mod plan_command;
 mod proxy_command;
@@ -37,19 +34,17 @@ mod silence;
 mod simulate_command;
 mod systemd;
 mod table;
-mod when;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use arguments::{Arguments, Command};
+use clap::Parser;
 use fabric::FabricCommand;
 use failure::Failure;
 
 // What cannot be written is to be an error, whoever closed the standard output.
-hairstreak_transport::keep_standard_output_closed!();
+hairstreak_process::keep_standard_output_closed!();
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);

@@ -3,21 +3,20 @@
 use std::io::ErrorKind;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::Duration;
 
 use hairstreak::pipeline::{DeadLetterSink, Finished, PipelineOptions, Sink, Ventilator, Worker};
-use hairstreak_transport::raise_descriptor_limit;
+use hairstreak_process::{CommandPoolError, Counts, Framing, Splitter, raise_descriptor_limit};
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
 use crate::map::{
-    Budget, Counts, Crew, CrewError, CrewOptions, Failures, Feed, FeedError, Framing, Harvest, MapArguments,
-    Meeting, Orders, Shown, Splitter, Stop, meeting,
+    Budget, CommandPool, CommandPoolOptions, Failures, Feed, FeedError, MapArguments, Meeting, Orders,
+    ResultWriter, Shown, Stop, meeting,
 };
 use crate::numbers::grouped;
 use crate::output::note;
@@ -37,7 +36,7 @@ const ALONE_FOR: Duration = Duration::from_secs(1);
 struct Map<'a> {
     arguments: &'a MapArguments,
     framing: Framing,
-    crew: CrewOptions,
+    pool: CommandPoolOptions,
     counts: Arc<Counts>,
     budget: Arc<Budget>,
     stop: Stop,
@@ -45,11 +44,11 @@ struct Map<'a> {
 }
 
 pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
-    let crew = arguments.crew();
-    if crew.job_count == 0 && arguments.listen.is_none() {
+    let pool = arguments.pool();
+    if pool.job_count == 0 && arguments.listen.is_none() {
         return Err(Failure::usage("with -j 0 nobody works unless workers can join: --listen is missing"));
     }
-    if crew.job_count > 0 && crew.command.is_empty() {
+    if pool.job_count > 0 && pool.command.is_empty() {
         return Err(Failure::usage("there is no COMMAND: it stands behind --"));
     }
     raise_descriptor_limit();
@@ -57,7 +56,7 @@ pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
     let map = Map {
         arguments,
         framing: arguments.work.framing(),
-        crew,
+        pool,
         counts: Arc::default(),
         budget: Arc::default(),
         stop: Stop::default(),
@@ -90,10 +89,10 @@ impl Map<'_> {
             ..PipelineOptions::default()
         };
         // First, for a command that cannot be started ends everything. Names of this process may be bound later.
-        let crew = self.start_crew(scope, tasks, results)?;
+        let pool = self.start_pool(scope, tasks, results)?;
         self.start_failures(failures, &options)?;
         let ventilator = Ventilator::bind(tasks, control, &options).map_err(trouble)?;
-        let harvest = self.start_harvest(scope, &options, control, results)?;
+        let writer = self.start_writer(scope, &options, control, results)?;
         if let Some(meeting) = &self.meeting {
             ventilator.listen(&meeting.tasks).map_err(trouble)?;
             self.stop.remove(meeting.files());
@@ -102,14 +101,14 @@ impl Map<'_> {
                 meeting.tasks
             ));
         }
-        if self.crew.job_count == 0 && !ventilator.wait_for_workers(1, ALONE_FOR) {
+        if self.pool.job_count == 0 && !ventilator.wait_for_workers(1, ALONE_FOR) {
             note("hairstreak: no worker has joined yet, waiting\n");
         }
         let shown = Shown::start(self.arguments.progress, &self.counts, input_size()).map_err(trouble)?;
-        let splitter = Splitter::new(self.framing, self.crew.record_bytes_max);
+        let splitter = Splitter::new(self.framing, self.pool.record_bytes_max);
         let mut feed = Feed { ventilator: &ventilator, splitter, counts: &self.counts, budget: &self.budget };
         let fed = feed.feed();
-        tell(&crew, |orders| {
+        tell(&pool, |orders| {
             if self.meeting.is_none() {
                 let count = self.counts.records.load(Ordering::Relaxed);
                 orders.record_count.store(count, Ordering::Release);
@@ -118,50 +117,51 @@ impl Map<'_> {
         });
         let finished = feed.finish().map_err(trouble)?;
         // Panics in threads have been reported.
-        let _ = harvest.join();
-        tell(&crew, |orders| orders.work_is_over.store(true, Ordering::Release));
-        if let Some(crew) = crew {
-            let _ = crew.thread.join();
+        let _ = writer.join();
+        tell(&pool, |orders| orders.work_is_over.store(true, Ordering::Release));
+        if let Some(pool) = pool {
+            let _ = pool.thread.join();
         }
         shown.finish();
         Ok((fed, finished))
     }
 
     /// Starts the commands of this host, if there are any.
-    fn start_crew<'scope>(
+    fn start_pool<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         tasks: &str,
         results: &str,
-    ) -> Result<Option<CrewAtWork<'scope>>, Failure> {
-        if self.crew.job_count == 0 {
+    ) -> Result<Option<PoolAtWork<'scope>>, Failure> {
+        if self.pool.job_count == 0 {
             return Ok(None);
         }
         let (started, starting) = mpsc::channel();
         let (tasks, results) = (tasks.to_owned(), results.to_owned());
         let work = move || {
             let options = PipelineOptions {
-                window: self.crew.window.into(),
-                ahead: Some(self.crew.window),
+                window: self.pool.window.into(),
+                ahead: Some(self.pool.window),
                 ..PipelineOptions::default()
             };
-            let crew = Worker::connect(&tasks, &results, &options).map_err(trouble).and_then(|worker| {
+            let pool = Worker::connect(&tasks, &results, &options).map_err(trouble).and_then(|worker| {
                 let (children, counts) = (self.stop.children().clone(), Arc::clone(&self.counts));
-                Crew::start(self.crew.clone(), worker, children, counts).map_err(|error| failure(&error))
+                CommandPool::start(self.pool.clone(), worker, children, counts)
+                    .map_err(|error| failure(&error))
             });
-            let mut crew = match crew {
-                Ok(crew) => crew,
+            let mut pool = match pool {
+                Ok(pool) => pool,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
             // Who started it listens.
-            let _ = started.send(Ok(crew.orders()));
-            if let Err(error) = crew.work() {
+            let _ = started.send(Ok(pool.orders()));
+            if let Err(error) = pool.work() {
                 self.stop.end(&failure(&error));
             }
         };
-        let thread = thread::Builder::new().name("crew".into()).spawn_scoped(scope, work).map_err(trouble)?;
+        let thread = thread::Builder::new().name("pool".into()).spawn_scoped(scope, work).map_err(trouble)?;
         let (orders, waker) = starting.recv().map_err(trouble)??;
-        Ok(Some(CrewAtWork { orders, waker, thread }))
+        Ok(Some(PoolAtWork { orders, waker, thread }))
     }
 
     /// Has records named that fail.
@@ -173,7 +173,7 @@ impl Map<'_> {
     }
 
     /// Has results written as they come.
-    fn start_harvest<'scope>(
+    fn start_writer<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
         options: &PipelineOptions,
@@ -194,18 +194,18 @@ impl Map<'_> {
                 Err(failure) => return drop(started.send(Err(failure))),
             };
             let _ = started.send(Ok(()));
-            let harvest = Harvest {
+            let writer = ResultWriter {
                 framing: self.framing,
                 counts: &self.counts,
                 budget: &self.budget,
                 stop: &self.stop,
             };
-            if let Err(error) = harvest.gather(sink) {
+            if let Err(error) = writer.gather(sink) {
                 self.stop.end(&trouble(error));
             }
         };
         let thread =
-            thread::Builder::new().name("harvest".into()).spawn_scoped(scope, work).map_err(trouble)?;
+            thread::Builder::new().name("writer".into()).spawn_scoped(scope, work).map_err(trouble)?;
         starting.recv().map_err(trouble)??;
         Ok(thread)
     }
@@ -241,16 +241,16 @@ impl Map<'_> {
 }
 
 /// The thread in which commands of this host are driven.
-struct CrewAtWork<'scope> {
+struct PoolAtWork<'scope> {
     orders: Arc<Orders>,
     waker: Waker,
     thread: ScopedJoinHandle<'scope, ()>,
 }
 
-fn tell(crew: &Option<CrewAtWork<'_>>, order: impl FnOnce(&Orders)) {
-    if let Some(crew) = crew {
-        order(&crew.orders);
-        crew.waker.wake_by_ref();
+fn tell(pool: &Option<PoolAtWork<'_>>, order: impl FnOnce(&Orders)) {
+    if let Some(pool) = pool {
+        order(&pool.orders);
+        pool.waker.wake_by_ref();
     }
 }
 
@@ -277,17 +277,21 @@ fn trouble(error: impl std::fmt::Display) -> Failure {
 }
 
 /// Why the commands cannot go on, and the status that says so.
-pub fn failure(error: &CrewError) -> Failure {
+pub fn failure(error: &CommandPoolError) -> Failure {
     let status = match error {
-        CrewError::Start { source, .. } if source.kind() == ErrorKind::NotFound => NOT_FOUND,
-        CrewError::Start { source, .. } if source.kind() == ErrorKind::PermissionDenied => NOT_EXECUTABLE,
+        CommandPoolError::Start { source, .. } if source.kind() == ErrorKind::NotFound => NOT_FOUND,
+        CommandPoolError::Start { source, .. } if source.kind() == ErrorKind::PermissionDenied => {
+            NOT_EXECUTABLE
+        }
         _ => TROUBLE,
     };
     match error {
-        CrewError::Start { program, .. } if program.as_bytes().contains(&b' ') => Failure::with_status(
-            status,
-            format!("{error}; there is no shell: each word is one argument, or sh -c '...'"),
-        ),
+        CommandPoolError::Start { program, .. } if program.as_bytes().contains(&b' ') => {
+            Failure::with_status(
+                status,
+                format!("{error}; there is no shell: each word is one argument, or sh -c '...'"),
+            )
+        }
         _ => Failure::with_status(status, error),
     }
 }

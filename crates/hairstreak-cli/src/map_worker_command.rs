@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::thread;
 
 use hairstreak::pipeline::{Leaver, PipelineOptions, Worker};
-use hairstreak_transport::raise_descriptor_limit;
+use hairstreak_process::raise_descriptor_limit;
 use signal_hook::iterator::Signals;
 
 use crate::failure::Failure;
-use crate::map::{Crew, MapWorkerArguments, Stop, meeting};
+use crate::map::{CommandPool, MapWorkerArguments, Stop, meeting};
 use crate::map_command::{TROUBLE, failure};
 use crate::signals;
 
 /// Returns when the work is done, or when it was asked to leave and has.
 pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let meeting = meeting(&arguments.endpoint).map_err(Failure::usage)?;
-    let options = arguments.crew();
+    let options = arguments.pool();
     let stop = Stop::default();
     let signals = Signals::new(signals::ending()).map_err(trouble)?;
     signals::share_with(stop.children().groups()).map_err(trouble)?;
@@ -28,9 +28,9 @@ pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     };
     let worker = Worker::connect(&meeting.tasks, &meeting.results, &pipeline).map_err(trouble)?;
     leave_on_signals(signals, worker.leaver(), stop.clone()).map_err(trouble)?;
-    let mut crew = Crew::start(options, worker, stop.children().clone(), Arc::default())
+    let mut pool = CommandPool::start(options, worker, stop.children().clone(), Arc::default())
         .map_err(|error| failure(&error))?;
-    crew.work().unwrap_or_else(|error| stop.end(&failure(&error)));
+    pool.work().unwrap_or_else(|error| stop.end(&failure(&error)));
     Ok(())
 }
 

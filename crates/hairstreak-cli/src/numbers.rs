@@ -1,4 +1,12 @@
 //! Numbers as people read them.
+//!
+//! - `When`: whether progress is shown, as it is typed.
+//! - `bounded`: a time as it is typed, such as 500ms or 5s.
+
+use std::time::Duration;
+
+use clap::ValueEnum;
+use hairstreak::topology::parse_duration;
 
 /// Decimals of the lowest rates.
 const DECIMALS: f64 = 12.0;
@@ -56,6 +64,20 @@ pub fn percent(gain: Option<f64>) -> String {
     let distance = (percent - hundred).abs();
     let decimals = if (1e-9..0.5).contains(&distance) { (-distance.log10()).ceil() as usize } else { 0 };
     format!("{percent:+.decimals$}%")
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Never,
+    Always,
+}
+
+/// A time between a millisecond and `most`. `what` it is stands in the error.
+pub fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
+    let time = parse_duration(text).map_err(|error| error.to_string())?;
+    let is_allowed = (Duration::from_millis(1)..=most).contains(&time);
+    if is_allowed { Ok(time) } else { Err(format!("{what} is between 1ms and {}s", most.as_secs())) }
 }
 
 #[cfg(test)]

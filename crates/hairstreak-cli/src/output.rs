@@ -3,7 +3,7 @@
 
 use std::io::{ErrorKind, Write, stderr};
 
-use hairstreak_transport::PatientOutput;
+use hairstreak_process::PatientOutput;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -29,6 +29,11 @@ pub fn announce(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         Err(error) => Err(Failure::failed(format!("cannot write to standard output: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes a line of this program to standard error.
+pub fn warn(text: &str) {
+    note(&format!("hairstreak: {text}\n"));
 }
 
 /// Writes to standard error: progress, a log, the reason of a failure.

@@ -1,8 +1,7 @@
 //! `hairstreak proxy`: passes messages between two sockets until a signal, or a word, ends it.
 
 use std::collections::HashSet;
-use std::io;
-use std::thread;
+use std::{io, thread};
 
 use hairstreak_socket::monitor::{EventKind, Monitor};
 use hairstreak_socket::pair::PairPattern;

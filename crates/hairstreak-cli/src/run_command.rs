@@ -12,9 +12,8 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::numbers::{grouped, messages, rate, time};
-use crate::output;
-use crate::signals;
 use crate::table::{row, table};
+use crate::{output, signals};
 
 /// The JSON object.
 #[derive(Serialize)]

@@ -2,11 +2,10 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io;
-use std::thread;
 use std::time::Duration;
+use std::{io, thread};
 
-use hairstreak_transport::ProcessGroups;
+use hairstreak_process::ProcessGroups;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::{emulate_default_handler, signal_name};

@@ -44,8 +44,9 @@ impl Silence {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use hairstreak::topology::StageProgress;
+
+    use super::*;
 
     /// A run of two stages at that second, with so many messages given and processed.
     fn at(second: u64, counts: [(u64, u64); 2]) -> Progress {

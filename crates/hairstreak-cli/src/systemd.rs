@@ -2,13 +2,12 @@
 //!
 //! A datagram of lines `NAME=VALUE` goes to the socket that the environment names. Without that socket nothing is said.
 
-use std::env;
 use std::ffi::OsStr;
-use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
+use std::{env, io};
 
 use rustix::time::{ClockId, clock_gettime};
 

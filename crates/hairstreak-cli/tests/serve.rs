@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hairstreak::{Node, Scope};
+use hairstreak::{Component, Scope};
 use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::process::Signal;
 
@@ -23,7 +23,8 @@ fn it_says_where_it_is_and_reports_names_and_ends_well_on_a_signal() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut serving = start(&["--bind", "tcp://127.0.0.1:*", "-v"]);
         let endpoint = serving.place("directory");
-        let node = Node::builder().directory(&endpoint).patience(Duration::from_secs(20)).build().unwrap();
+        let node =
+            Component::builder().directory(&endpoint).patience(Duration::from_secs(20)).build().unwrap();
         let queue = node.queue("Q").scope(Scope::Global).interface("127.0.0.1:*").open().unwrap();
         let expected = format!("[info] registered Q at {}", queue.endpoint().unwrap());
         assert_eq!(serving.logged(), expected);
@@ -42,7 +43,8 @@ Server startup complete
 fn it_listens_on_every_endpoint_it_is_given() {
     let mut serving = start(&["--bind", "tcp://127.0.0.1:*", "--bind", "tcp://lo:*"]);
     for endpoint in [serving.place("directory"), serving.place("directory")] {
-        let node = Node::builder().directory(&endpoint).patience(Duration::from_secs(20)).build().unwrap();
+        let node =
+            Component::builder().directory(&endpoint).patience(Duration::from_secs(20)).build().unwrap();
         node.queue(&endpoint).scope(Scope::Global).open().unwrap();
     }
     assert_eq!(serving.end_by(Signal::TERM).status, Some(0));

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::process::PerProcess;
-use hairstreak_transport::{Interest, Poller, at_exit};
+use hairstreak_base::process::{PerProcess, at_exit};
+use hairstreak_transport::{Interest, Poller};
 
 use crate::engine::{Engine, contain};
 

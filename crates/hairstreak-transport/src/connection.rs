@@ -21,7 +21,6 @@
 mod draining;
 mod gathering;
 mod liveness;
-mod output_end;
 mod reading;
 mod writing;
 
@@ -36,7 +35,6 @@ pub use self::gathering::GATHER_TIME;
 use self::gathering::Gathering;
 use self::liveness::{Liveness, Signs};
 pub use self::liveness::{Look, Silent};
-use self::output_end::OutputEnd;
 pub use self::reading::Read;
 use crate::poller::{Interest, Poller, Readiness};
 use crate::stream::{Established, Stream};
@@ -239,4 +237,13 @@ impl Connection {
         self.readable |= looked;
         looked
     }
+}
+
+/// Whether this side has said that it writes nothing more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutputEnd {
+    Open,
+    /// As soon as all is written.
+    Wanted,
+    Said,
 }

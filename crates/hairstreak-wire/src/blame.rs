@@ -1,4 +1,8 @@
 //! Whose fault an error is. Not an error itself: every error enum of this crate answers `blame()`.
+//!
+//! - A peer's bytes made fit for an error message: ASCII, one line, at most [`ESCAPED_SIZE_MAX`] long.
+
+use std::ascii::escape_default;
 
 /// Whose fault it is that a peer's bytes were refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,4 +12,37 @@ pub enum Blame {
     PeerIncompatible,
     /// The peer broke the protocol it claims to speak, or a limit of ours.
     PeerMisbehaved,
+}
+
+/// The longest text that [`escaped`] returns, in bytes.
+pub(crate) const ESCAPED_SIZE_MAX: usize = 255;
+
+/// `bytes` with everything but printable ASCII escaped as in a Rust byte string.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for &byte in bytes {
+        let escape = escape_default(byte);
+        if text.len() + escape.len() > ESCAPED_SIZE_MAX {
+            break;
+        }
+        text.extend(escape.map(char::from));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ESCAPED_SIZE_MAX, escaped};
+
+    #[test]
+    fn printable_text_is_kept_and_the_rest_is_escaped() {
+        assert_eq!(escaped(b"a b\r\n\x00\xff"), r"a b\r\n\x00\xff");
+    }
+
+    #[test]
+    fn text_is_cut_at_the_limit_and_never_inside_an_escape() {
+        assert_eq!(escaped(&[b'a'; ESCAPED_SIZE_MAX]).len(), ESCAPED_SIZE_MAX);
+        assert_eq!(escaped(&[b'a'; ESCAPED_SIZE_MAX + 1]).len(), ESCAPED_SIZE_MAX);
+        assert_eq!(escaped(&[0; 255]).len(), 63 * 4);
+    }
 }

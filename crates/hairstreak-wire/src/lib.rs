@@ -12,10 +12,9 @@
 pub mod amqp;
 mod blame;
 pub mod directory;
-mod escaped;
+pub mod hsn1;
 pub mod management;
 pub mod mdp;
-pub mod numbered;
 pub mod settlement;
 pub mod zmtp;
 

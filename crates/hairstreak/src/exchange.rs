@@ -4,12 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hairstreak_socket::{Endpoint, Outgoing, Push, SendAllError, SendError};
+use hairstreak_socket::{Distribution, Endpoint, Options, Outgoing, Push, SendAllError, SendError};
 
-use crate::marks::Marks;
-use crate::node::{Node, Object, OpenError, Placement};
+use crate::component::{Component, Object, OpenError, Placement};
 use crate::scope::Scope;
-use crate::style::Style;
 
 /// What a component sends to. Clones share it; with the last of them it closes.
 ///
@@ -127,16 +125,16 @@ impl fmt::Debug for Exchange {
 #[derive(Clone, Debug)]
 #[must_use = "nothing is opened before open()"]
 pub struct ExchangeBuilder<'n> {
-    node: &'n Node,
+    component: &'n Component,
     placement: Placement,
     style: Style,
     marks: Marks,
 }
 
 impl<'n> ExchangeBuilder<'n> {
-    pub(crate) fn new(node: &'n Node, name: &str) -> ExchangeBuilder<'n> {
+    pub(crate) fn new(component: &'n Component, name: &str) -> ExchangeBuilder<'n> {
         let (placement, style) = (Placement::new(name), Style::default());
-        ExchangeBuilder { node, placement, style, marks: Marks::default() }
+        ExchangeBuilder { component, placement, style, marks: Marks::default() }
     }
 
     /// Who can find it. Local unless given.
@@ -193,7 +191,69 @@ impl<'n> ExchangeBuilder<'n> {
 
     /// Opens it. A global one waits for the directory.
     pub fn open(self) -> Result<Exchange, OpenError> {
-        let (object, push) = self.node.open_exchange(&self.placement, self.style, self.marks.sending())?;
+        let (object, push) =
+            self.component.open_exchange(&self.placement, self.style, self.marks.sending())?;
         Ok(Exchange { name: self.placement.name.into(), object, push })
+    }
+}
+
+/// Which of the bound queues get a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+pub enum Style {
+    /// One of them, in turn, skipping those without room. With no queue, sending waits.
+    #[default]
+    LoadBalancing,
+    /// Each of them; sending waits until all have room. With no queue, the message is dropped and
+    /// counted.
+    DataDistribution,
+}
+
+impl Style {
+    pub(crate) fn distribution(self) -> Distribution {
+        match self {
+            Style::LoadBalancing => Distribution::RoundRobin,
+            Style::DataDistribution => Distribution::All,
+        }
+    }
+}
+
+impl fmt::Display for Style {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Style::LoadBalancing => "load_balancing",
+            Style::DataDistribution => "data_distribution",
+        })
+    }
+}
+
+/// What was asked for; the rest is the socket's default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks {
+    pub high_count: Option<usize>,
+    pub high_bytes: Option<usize>,
+    pub low_count: Option<usize>,
+    pub low_bytes: Option<usize>,
+}
+
+impl Marks {
+    /// Of an exchange: messages accepted and not yet written. A low mark that was not asked for is
+    /// half of the high one.
+    pub(crate) fn sending(&self) -> Options {
+        let default = Options::default();
+        Options {
+            send_count_max: self.high_count.unwrap_or(default.send_count_max),
+            send_bytes_max: self.high_bytes.unwrap_or(default.send_bytes_max),
+            send_count_low: self.low_count,
+            send_bytes_low: self.low_bytes,
+            ..default
+        }
+    }
+
+    /// Of a queue: messages read and not yet received.
+    pub(crate) fn receiving(&self) -> Options {
+        let mut options = Options::default();
+        options.receive_count_max = self.high_count.unwrap_or(options.receive_count_max);
+        options.receive_bytes_max = self.high_bytes.unwrap_or(options.receive_bytes_max);
+        options
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hairstreak_socket::{Endpoint, Message, Pull, RecvError};
 
-use crate::marks::Marks;
-use crate::node::{Node, Object, OpenError, Placement};
+use crate::component::{Component, Object, OpenError, Placement};
+use crate::exchange::Marks;
 use crate::scope::Scope;
 
 /// What a component receives from: messages of all bound exchanges, fairly. Clones share it; with
@@ -97,14 +97,14 @@ impl fmt::Debug for Queue {
 #[derive(Clone, Debug)]
 #[must_use = "nothing is opened before open()"]
 pub struct QueueBuilder<'n> {
-    node: &'n Node,
+    component: &'n Component,
     placement: Placement,
     marks: Marks,
 }
 
 impl<'n> QueueBuilder<'n> {
-    pub(crate) fn new(node: &'n Node, name: &str) -> QueueBuilder<'n> {
-        QueueBuilder { node, placement: Placement::new(name), marks: Marks::default() }
+    pub(crate) fn new(component: &'n Component, name: &str) -> QueueBuilder<'n> {
+        QueueBuilder { component, placement: Placement::new(name), marks: Marks::default() }
     }
 
     /// Who can find it. Local unless given.
@@ -141,7 +141,7 @@ impl<'n> QueueBuilder<'n> {
 
     /// Opens it. A global one waits for the directory.
     pub fn open(self) -> Result<Queue, OpenError> {
-        let (object, pull) = self.node.open_queue(&self.placement, self.marks.receiving())?;
+        let (object, pull) = self.component.open_queue(&self.placement, self.marks.receiving())?;
         Ok(Queue { name: self.placement.name.into(), object, pull })
     }
 }

@@ -5,12 +5,12 @@ use std::fmt;
 /// Who can find the name of an exchange or a queue. Names are looked up in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Scope {
-    /// The node that opened it.
+    /// The component that opened it.
     #[default]
     Local,
-    /// Every node of the process.
+    /// Every component of the process.
     Process,
-    /// Every node that uses the same directory. It listens for connections.
+    /// Every component that uses the same directory. It listens for connections.
     Global,
 }
 

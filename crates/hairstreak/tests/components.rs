@@ -6,17 +6,19 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::{BindError, Exchange, Kind, Node, OpenError, Queue, RecvError, Scope, SendError, Style};
+use hairstreak::{
+    BindError, Component, Exchange, Kind, OpenError, Queue, RecvError, Scope, SendError, Style,
+};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn node() -> Node {
-    Node::builder().patience(PATIENCE).build().unwrap()
+fn component() -> Component {
+    Component::builder().patience(PATIENCE).build().unwrap()
 }
 
-/// A node that waits for nothing.
-fn hasty() -> Node {
-    Node::builder().patience(Duration::ZERO).build().unwrap()
+/// A component that waits for nothing.
+fn hasty() -> Component {
+    Component::builder().patience(Duration::ZERO).build().unwrap()
 }
 
 fn text(queue: &Queue) -> String {
@@ -24,11 +26,11 @@ fn text(queue: &Queue) -> String {
 }
 
 /// An exchange `E` bound to queues `Q0`, `Q1`, ..., all connected.
-fn fan(node: &Node, style: Style, count: usize) -> (Exchange, Vec<Queue>) {
-    let exchange = node.exchange("E").style(style).open().unwrap();
+fn fan(component: &Component, style: Style, count: usize) -> (Exchange, Vec<Queue>) {
+    let exchange = component.exchange("E").style(style).open().unwrap();
     let queues = (0..count).map(|i| {
-        let queue = node.queue(&format!("Q{i}")).open().unwrap();
-        node.bind("E", &format!("Q{i}")).unwrap();
+        let queue = component.queue(&format!("Q{i}")).open().unwrap();
+        component.bind("E", &format!("Q{i}")).unwrap();
         queue
     });
     let queues = queues.collect();
@@ -38,8 +40,8 @@ fn fan(node: &Node, style: Style, count: usize) -> (Exchange, Vec<Queue>) {
 
 #[test]
 fn load_balancing_gives_each_message_to_one_queue_in_turn() {
-    let node = node();
-    let (exchange, queues) = fan(&node, Style::LoadBalancing, 2);
+    let component = component();
+    let (exchange, queues) = fan(&component, Style::LoadBalancing, 2);
     exchange.send_all(["0", "1", "2", "3"]).unwrap();
     let mut got: Vec<Vec<String>> = queues.iter().map(|queue| vec![text(queue), text(queue)]).collect();
     got.sort();
@@ -48,8 +50,8 @@ fn load_balancing_gives_each_message_to_one_queue_in_turn() {
 
 #[test]
 fn data_distribution_gives_each_message_to_every_queue() {
-    let node = node();
-    let (exchange, queues) = fan(&node, Style::DataDistribution, 3);
+    let component = component();
+    let (exchange, queues) = fan(&component, Style::DataDistribution, 3);
     exchange.send_all(["a", "b"]).unwrap();
     for queue in &queues {
         assert_eq!([text(queue), text(queue)], ["a", "b"]);
@@ -60,16 +62,16 @@ fn data_distribution_gives_each_message_to_every_queue() {
 
 #[test]
 fn load_balancing_with_no_queue_waits() {
-    let node = node();
-    let exchange = node.exchange("E").open().unwrap();
+    let component = component();
+    let exchange = component.exchange("E").open().unwrap();
     assert_eq!(exchange.try_send(b"m"), Err(SendError::WouldBlock));
     assert_eq!(exchange.send_timeout(b"m", Duration::from_millis(10)), Err(SendError::TimedOut));
     let sender = thread::spawn({
         let exchange = exchange.clone();
         move || exchange.send(b"m")
     });
-    let queue = node.queue("Q").open().unwrap();
-    node.bind("E", "Q").unwrap();
+    let queue = component.queue("Q").open().unwrap();
+    component.bind("E", "Q").unwrap();
     assert_eq!(text(&queue), "m");
     assert_eq!(sender.join().unwrap(), Ok(()));
     assert_eq!((exchange.stats().sent, exchange.stats().dropped_unroutable), (1, 0));
@@ -77,8 +79,8 @@ fn load_balancing_with_no_queue_waits() {
 
 #[test]
 fn data_distribution_with_no_queue_drops_and_counts() {
-    let node = node();
-    let exchange = node.exchange("E").style(Style::DataDistribution).open().unwrap();
+    let component = component();
+    let exchange = component.exchange("E").style(Style::DataDistribution).open().unwrap();
     exchange.send(b"m").unwrap();
     exchange.try_send(b"m").unwrap();
     assert_eq!((exchange.stats().sent, exchange.stats().dropped_unroutable), (2, 2));
@@ -86,11 +88,11 @@ fn data_distribution_with_no_queue_drops_and_counts() {
 
 #[test]
 fn a_queue_gets_messages_of_every_exchange_that_is_bound_to_it() {
-    let node = node();
-    let queue = node.queue("Q").open().unwrap();
-    let exchanges: Vec<Exchange> = ["A", "B"].map(|name| node.exchange(name).open().unwrap()).into();
+    let component = component();
+    let queue = component.queue("Q").open().unwrap();
+    let exchanges: Vec<Exchange> = ["A", "B"].map(|name| component.exchange(name).open().unwrap()).into();
     for exchange in &exchanges {
-        node.bind(exchange.name(), "Q").unwrap();
+        component.bind(exchange.name(), "Q").unwrap();
         exchange.send(exchange.name()).unwrap();
     }
     let mut got = [text(&queue), text(&queue)];
@@ -108,14 +110,14 @@ fn fill(exchange: &Exchange, size: usize) -> usize {
 
 #[test]
 fn marks_bound_what_is_taken_by_count_and_by_bytes() {
-    let node = node();
+    let component = component();
     let count = |name: &str, high_count, high_bytes| {
-        let exchange = node.exchange(name).high_water_count(high_count).high_water_bytes(high_bytes);
+        let exchange = component.exchange(name).high_water_count(high_count).high_water_bytes(high_bytes);
         let exchange = exchange.open().unwrap();
         let to = format!("{name}-to");
-        let queue = node.queue(&to).high_water_count(high_count).high_water_bytes(high_bytes);
+        let queue = component.queue(&to).high_water_count(high_count).high_water_bytes(high_bytes);
         let queue = queue.open().unwrap();
-        node.bind(name, &to).unwrap();
+        component.bind(name, &to).unwrap();
         assert!(exchange.wait_for_queues(1, PATIENCE));
         let taken = fill(&exchange, 1000);
         // Whatever was taken arrives, and makes room again.
@@ -134,7 +136,7 @@ fn marks_bound_what_is_taken_by_count_and_by_bytes() {
 
 #[test]
 fn a_low_water_mark_above_the_high_one_is_refused() {
-    let error = node().exchange("E").high_water_count(10).low_water_count(11).open().unwrap_err();
+    let error = component().exchange("E").high_water_count(10).low_water_count(11).open().unwrap_err();
     assert_eq!(error.to_string(), "E: low-water mark 11 stands above the high-water mark 10");
 }
 
@@ -150,7 +152,7 @@ fn a_local_name_is_the_nodes_own() {
 
 #[test]
 fn a_process_name_is_found_by_every_node_of_the_process() {
-    let (one, other) = (node(), node());
+    let (one, other) = (component(), component());
     let queue = one.queue("process-Q").scope(Scope::Process).open().unwrap();
     let exchange = other.exchange("E").open().unwrap();
     other.bind("E", "process-Q").unwrap();
@@ -162,58 +164,58 @@ fn a_process_name_is_found_by_every_node_of_the_process() {
 
 #[test]
 fn binding_waits_for_a_process_name() {
-    let one = node();
+    let one = component();
     let _exchange = one.exchange("E").open().unwrap();
     let binder = thread::spawn(move || one.bind("E", "late-Q"));
-    let _queue = node().queue("late-Q").scope(Scope::Process).open().unwrap();
+    let _queue = component().queue("late-Q").scope(Scope::Process).open().unwrap();
     binder.join().unwrap().unwrap();
 }
 
 #[test]
 fn a_name_is_taken_until_its_last_handle_is_dropped() {
-    let node = node();
-    let first = node.queue("Q").open().unwrap();
+    let component = component();
+    let first = component.queue("Q").open().unwrap();
     let clone = first.clone();
-    let error = node.exchange("Q").open().unwrap_err();
-    assert_eq!(error.to_string(), "Q is taken: this node has an exchange or queue of that name");
+    let error = component.exchange("Q").open().unwrap_err();
+    assert_eq!(error.to_string(), "Q is taken: this component has an exchange or queue of that name");
     drop(first);
-    assert!(node.queue("Q").open().is_err());
+    assert!(component.queue("Q").open().is_err());
     drop(clone);
-    node.exchange("Q").open().unwrap();
+    component.exchange("Q").open().unwrap();
 }
 
 #[test]
 fn what_cannot_be_bound_is_refused_by_name() {
-    let node = hasty();
-    let _exchange = node.exchange("E").open().unwrap();
-    let _queue = node.queue("Q").open().unwrap();
+    let component = hasty();
+    let _exchange = component.exchange("E").open().unwrap();
+    let _queue = component.queue("Q").open().unwrap();
     let check = |exchange, queue, expected: &str| {
-        assert_eq!(node.bind(exchange, queue).unwrap_err().to_string(), expected);
+        assert_eq!(component.bind(exchange, queue).unwrap_err().to_string(), expected);
     };
     check("Q", "Q", "Q is no exchange but queue");
     check("E", "E", "E is no queue but exchange");
     check("X", "Y", "neither exchange X nor queue Y is of this process, one of them must be");
     check("E", "Y", "there is no queue Y: waited 0 s for it in this process");
-    node.bind("E", "Q").unwrap();
+    component.bind("E", "Q").unwrap();
     check("E", "Q", "E is bound to Q already");
 }
 
 #[test]
 fn what_cannot_be_opened_is_refused_by_name() {
-    let node = hasty();
+    let component = hasty();
     let check = |result: Result<Queue, OpenError>, expected: &str| {
         assert_eq!(result.unwrap_err().to_string(), expected);
     };
-    check(node.queue("").open(), ": name is empty");
+    check(component.queue("").open(), ": name is empty");
     check(
-        node.queue("Q").scope(Scope::Global).open(),
-        "Q is to be global, but its node was built without a directory",
+        component.queue("Q").scope(Scope::Global).open(),
+        "Q is to be global, but its component was built without a directory",
     );
     check(
-        node.queue("Q").scope(Scope::Process).interface("lo").open(),
+        component.queue("Q").scope(Scope::Process).interface("lo").open(),
         "Q is process: only what is global listens on an interface or advertises one",
     );
-    assert!(Node::builder().directory("host:port").build().is_err());
+    assert!(Component::builder().directory("host:port").build().is_err());
 }
 
 /// The smallest executor there is.
@@ -236,8 +238,8 @@ fn block_on<F: Future>(future: F) -> F::Output {
 
 #[test]
 fn any_executor_will_do() {
-    let node = node();
-    let (exchange, queues) = fan(&node, Style::LoadBalancing, 1);
+    let component = component();
+    let (exchange, queues) = fan(&component, Style::LoadBalancing, 1);
     let sender = thread::spawn(move || {
         block_on(async {
             for i in 0..10_000u32 {
@@ -256,8 +258,8 @@ fn any_executor_will_do() {
 
 #[test]
 fn what_has_gathered_is_received_in_batches() {
-    let node = node();
-    let (exchange, queues) = fan(&node, Style::LoadBalancing, 1);
+    let component = component();
+    let (exchange, queues) = fan(&component, Style::LoadBalancing, 1);
     assert_eq!(exchange.send_all((0..100u8).map(|i| vec![i]).collect::<Vec<_>>().iter()), Ok(100));
     exchange.flush();
     let (mut got, mut batch) = (Vec::new(), Vec::new());
@@ -271,7 +273,7 @@ fn what_has_gathered_is_received_in_batches() {
 
 #[test]
 fn a_queue_without_messages_says_so() {
-    let queue = node().queue("Q").open().unwrap();
+    let queue = component().queue("Q").open().unwrap();
     assert_eq!(queue.try_recv(), Err(RecvError::WouldBlock));
     assert_eq!(queue.recv_timeout(Duration::from_millis(1)), Err(RecvError::TimedOut));
 }

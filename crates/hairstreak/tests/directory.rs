@@ -1,10 +1,10 @@
-//! A node and a directory that the test itself plays, so that it can say and omit what it likes.
+//! A component and a directory that the test itself plays, so that it can say and omit what it likes.
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::{Node, OpenError, Scope};
+use hairstreak::{Component, OpenError, Scope};
 use hairstreak_socket::{Context, Message, Push, Router};
 use hairstreak_testkit::until;
 use hairstreak_wire::directory::{Attributes, Endpoint, Envelope, ErrorCode, Reply, Request};
@@ -23,8 +23,8 @@ impl Played {
         Played { router, address }
     }
 
-    fn node(&self) -> Node {
-        Node::builder().directory(&self.address).patience(PATIENCE).build().unwrap()
+    fn component(&self) -> Component {
+        Component::builder().directory(&self.address).patience(PATIENCE).build().unwrap()
     }
 
     /// The next request, and what to answer it with.
@@ -53,9 +53,9 @@ impl Answer<'_> {
 #[test]
 fn a_name_that_was_lost_is_known_and_won_back() {
     let played = Played::new();
-    let node = played.node();
+    let component = played.component();
     let (opened, is_open) = mpsc::channel();
-    thread::spawn(move || opened.send(node.queue("Q").scope(Scope::Global).open().unwrap()).unwrap());
+    thread::spawn(move || opened.send(component.queue("Q").scope(Scope::Global).open().unwrap()).unwrap());
     played.receive().1.send(Reply::Ok { lease_ms: 5000 });
     let queue = is_open.recv().unwrap();
     assert!(queue.is_registered());
@@ -73,8 +73,8 @@ fn a_name_that_was_lost_is_known_and_won_back() {
 #[test]
 fn a_request_without_a_reply_is_sent_again() {
     let played = Played::new();
-    let node = played.node();
-    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    let component = played.component();
+    let opener = thread::spawn(move || component.queue("Q").scope(Scope::Global).open());
     let (first, unanswered) = played.receive();
     drop(unanswered);
     let (second, answer) = played.receive();
@@ -86,8 +86,8 @@ fn a_request_without_a_reply_is_sent_again() {
 #[test]
 fn a_refusal_is_passed_on() {
     let played = Played::new();
-    let node = played.node();
-    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    let component = played.component();
+    let opener = thread::spawn(move || component.queue("Q").scope(Scope::Global).open());
     played.receive().1.send(Reply::error(ErrorCode::Limit, "the directory is full"));
     let error = opener.join().unwrap().unwrap_err();
     assert!(matches!(error, OpenError::Refused { .. }));
@@ -98,8 +98,8 @@ fn a_refusal_is_passed_on() {
 #[test]
 fn what_is_no_reply_is_passed_over() {
     let played = Played::new();
-    let node = played.node();
-    let opener = thread::spawn(move || node.queue("Q").scope(Scope::Global).open());
+    let component = played.component();
+    let opener = thread::spawn(move || component.queue("Q").scope(Scope::Global).open());
     let (_, answer) = played.receive();
     for garbage in [&["x"][..], &["HSD1"], &["HSD1", "", "OK"], &["HSD1", "c12345678", "OK", ""]] {
         let frames = garbage.iter().map(|text| text.as_bytes().to_vec());
@@ -120,13 +120,13 @@ fn tell_next(played: &Played, endpoint: &str) {
 #[test]
 fn a_connection_that_stands_is_kept_although_its_name_is_elsewhere_and_one_that_is_lost_is_not() {
     let played = Played::new();
-    let node = played.node();
+    let component = played.component();
     let context = Context::new();
     let [first, second] = [(); 2].map(|()| Push::new(&context).unwrap());
     let [here, there] = [&first, &second].map(|push| push.bind("tcp://127.0.0.1:*").unwrap().to_string());
-    let queue = node.queue("Q").open().unwrap();
+    let queue = component.queue("Q").open().unwrap();
     thread::scope(|scope| {
-        let bound = scope.spawn(|| node.bind("E", "Q"));
+        let bound = scope.spawn(|| component.bind("E", "Q"));
         tell_next(&played, &here);
         bound.join().unwrap().unwrap();
     });

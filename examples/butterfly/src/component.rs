@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use crate::arguments::Arguments;
-use crate::program::node;
+use crate::program::join;
 use crate::window::show;
 
 /// How long the programs before and behind may take to answer.
@@ -26,11 +26,11 @@ pub struct Component {
 
 /// Waits for every request as long as it is told to, in the place of real work, and passes it on.
 pub fn work(component: Component, arguments: &Arguments<0>) -> Result<(), Box<dyn Error>> {
-    let node = node(&arguments.host)?;
-    let queue = node.queue(component.queue).open()?;
-    let exchange = node.exchange(component.exchange).open()?;
-    node.bind(component.requests, component.queue)?;
-    node.bind(component.exchange, component.replies)?;
+    let this = join(&arguments.host)?;
+    let queue = this.queue(component.queue).open()?;
+    let exchange = this.exchange(component.exchange).open()?;
+    this.bind(component.requests, component.queue)?;
+    this.bind(component.exchange, component.replies)?;
 
     // Requests are handed out to who is there: say when that is so.
     if !queue.wait_for_exchanges(1, PATIENCE) || !exchange.wait_for_queues(1, PATIENCE) {

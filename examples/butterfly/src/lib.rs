@@ -14,5 +14,5 @@ mod window;
 
 pub use arguments::{Arguments, Usage};
 pub use component::{Component, work};
-pub use program::{node, run};
+pub use program::{join, run};
 pub use window::show;

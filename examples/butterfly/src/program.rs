@@ -4,7 +4,7 @@ use std::error::Error;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use hairstreak::{Credentials, Node};
+use hairstreak::{Component, Credentials};
 
 use crate::arguments::{Arguments, Usage};
 use crate::window::{self, complain};
@@ -31,9 +31,9 @@ pub fn run<const INTERFACES: usize>(
     }
 }
 
-/// A node with the directory at `host`. Says so where that cannot be looked up just now. A directory on another host asks for credentials, which are
+/// A component with the directory at `host`. Says so where that cannot be looked up just now. A directory on another host asks for credentials, which are
 /// those of the environment (`HAIRSTREAK_USER`, `HAIRSTREAK_PASSWORD`).
-pub fn node(host: &str) -> Result<Node, Box<dyn Error>> {
-    let node = Node::builder().directory(host).credentials(Credentials::from_environment()?);
-    Ok(node.on_delay(|reason| complain(&format!("{reason}, trying again"))).build()?)
+pub fn join(host: &str) -> Result<Component, Box<dyn Error>> {
+    let component = Component::builder().directory(host).credentials(Credentials::from_environment()?);
+    Ok(component.on_delay(|reason| complain(&format!("{reason}, trying again"))).build()?)
 }

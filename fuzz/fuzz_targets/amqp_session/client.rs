@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hairstreak_server::AmqpHarness;
+use hairstreak_node::AmqpHarness;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{Method, PROTOCOL_HEADER, channel, connection};
 

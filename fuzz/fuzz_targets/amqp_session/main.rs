@@ -20,11 +20,10 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use hairstreak_broker::vhost::Limits;
-use hairstreak_server::{AmqpHarness, AmqpOptions};
+use hairstreak_node::{AmqpHarness, AmqpOptions};
 use hairstreak_testkit::MeasuredAllocator;
 use hairstreak_wire::amqp::{Method, channel, queue};
 use libfuzzer_sys::fuzz_target;
-
 use client::Client;
 use input::Input;
 

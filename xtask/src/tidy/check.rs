@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::tree::{ReadError, Tree};
 use super::{
-    Finding, adr, dependencies, file_names, heads, layers, length, limits, module_roots, mutations, panics,
-    places, protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
+    Finding, adr, architecture, dependencies, file_names, heads, layers, length, limits, module_roots,
+    mutations, panics, places, protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
 };
 
 /// Every rule.
@@ -24,6 +24,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     sleeps::check,
     places::check,
     adr::check,
+    architecture::check,
     limits::check,
     protocols::check,
     ratchets::check,

@@ -16,16 +16,20 @@ const LAYERS: &[(&str, u8)] = &[
     ("hairstreak-transport", 2),
     ("hairstreak-store", 2),
     ("hairstreak-socket", 3),
+    ("hairstreak-amqp", 3),
     ("hairstreak-broker", 3),
     ("hairstreak-model", 3),
-    ("hairstreak", 4),
-    ("hairstreak-server", 5),
-    ("hairstreak-bench", 6),
-    ("hairstreak-cli", 6),
-    ("hairstreak-python", 6),
+    ("hairstreak-services", 4),
+    ("hairstreak-process", 5),
+    ("hairstreak", 6),
+    ("hairstreak-node", 7),
+    ("hairstreak-management", 8),
+    ("hairstreak-bench", 9),
+    ("hairstreak-cli", 9),
+    ("hairstreak-python", 9),
 ];
 /// The layer of examples: nothing stands above them.
-const EXAMPLES: u8 = 7;
+const EXAMPLES: u8 = 10;
 /// Crates that serve development only.
 const DEVELOPMENT: &[&str] = &["hairstreak-testkit", "xtask"];
 

@@ -8,6 +8,7 @@
 //! Reading order: `finding`, `tree` and `code` (what a rule is given), `check` (which rules there are).
 
 mod adr;
+mod architecture;
 mod check;
 mod code;
 mod dependencies;

@@ -17,7 +17,7 @@ const REFUSED: &[(&str, &str)] = &[
 /// Tools of this checkout, which nobody else runs.
 const TOOLS: &[&str] = &[
     "crates/hairstreak-bench/",
-    "crates/hairstreak-server/examples/",
+    "crates/hairstreak-node/examples/",
     "crates/hairstreak-socket/examples/",
     "xtask/",
 ];

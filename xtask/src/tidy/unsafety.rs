@@ -9,6 +9,7 @@ use super::tree::Tree;
 const CRATES: &[&str] = &[
     "hairstreak-base",
     "hairstreak-transport",
+    "hairstreak-process",
     "hairstreak-store",
     "hairstreak-testkit",
     "hairstreak-bench",

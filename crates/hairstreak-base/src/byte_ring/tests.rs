@@ -1,15 +1,14 @@
 //! Tests of the ring: bytes in order whatever the steps, hostile positions, and loom's models of both waits.
 
-use std::mem::MaybeUninit;
-
-use super::*;
-use crate::sync::Arc;
-
 #[cfg(not(loom))]
 use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
 
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
+
+use super::*;
+use crate::sync::Arc;
 
 /// A ring in memory of this process: a cell for each byte, so that loom sees who touches it when.
 struct Shared {
@@ -193,8 +192,9 @@ mod plain {
 
 #[cfg(loom)]
 mod loom_tests {
-    use super::*;
     use loom::sync::Notify;
+
+    use super::*;
 
     /// Three bytes through a ring of two: it fills and wraps; loom's cells notice a byte that both touch.
     #[test]

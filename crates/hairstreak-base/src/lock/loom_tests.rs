@@ -1,7 +1,8 @@
 //! The lock under loom: every interleaving of an owner and others.
 
-use super::*;
 use loom::sync::Arc;
+
+use super::*;
 
 /// A counter whose accesses loom watches: it fails on any two that are not in order. And whether
 /// somebody is inside, for threads change only at an atomic.

@@ -1,10 +1,10 @@
 //! The lock against what it must do, with threads of the system.
 
-use super::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use super::*;
 use crate::rounds::rounds;
 
 #[test]

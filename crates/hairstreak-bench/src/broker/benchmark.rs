@@ -35,7 +35,7 @@ pub enum BrokerError {
     /// The idle connections failed.
     #[error(transparent)]
     Idle(#[from] IdleError),
-    /// The good client or its company failed.
+    /// The good client or its load failed.
     #[error(transparent)]
     Hostile(#[from] HostileError),
     /// The rival does not say who it is.

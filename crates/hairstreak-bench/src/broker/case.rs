@@ -66,7 +66,7 @@ impl CaseName {
             Self::Queues => "4 queues",
             Self::Latency => "half of the peak",
             Self::Connections => "connections",
-            Self::Hostile => "hostile company",
+            Self::Hostile => "hostile load",
             Self::HotQueue => "hot queue",
         }
     }

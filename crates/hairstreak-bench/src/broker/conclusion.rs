@@ -20,7 +20,7 @@ pub fn conclude(cases: &[Case], connections: &[IdleRow], hostile: &[HostileRow])
         (!verdicts.is_empty()).then(|| format!("{}: {}.", case.row.text(), verdicts.join("; ")))
     });
     let connections = connections.iter().filter_map(judge_connections);
-    sentences.chain(connections).chain(hostile.iter().filter_map(judge_company)).collect()
+    sentences.chain(connections).chain(hostile.iter().filter_map(judge_load)).collect()
 }
 
 fn verdict(cases: &[Case], case: &Case, demand: Demand, level: &str) -> Option<String> {
@@ -76,22 +76,22 @@ fn judge_connections(row: &IdleRow) -> Option<String> {
     Some(format!("{count} idle connections: {found:.1} MiB, {}.", verdicts.join("; ")))
 }
 
-fn judge_company(row: &HostileRow) -> Option<String> {
+fn judge_load(row: &HostileRow) -> Option<String> {
     if row.kind != ServerKind::Node {
         return None;
     }
     if let Some(p999_ms) = &row.round_trip_p999_ms {
-        // Both use the processors; the company must not hold good clients up.
+        // Both use the processors; the load must not hold good clients up.
         let found = p999_ms.median;
         let verdict = if found <= P999_MS_WANTED { "reached" } else { "missed" };
-        let company = &row.company;
+        let load = &row.load;
         return Some(format!(
-            "beside {company}: round trips of {found:.1} ms (p99.9), target {P999_MS_WANTED} ms: {verdict}."
+            "beside {load}: round trips of {found:.1} ms (p99.9), target {P999_MS_WANTED} ms: {verdict}."
         ));
     }
     let found = row.percent.median;
     let verdict = if found >= PERCENT_WANTED { "reached" } else { "missed" };
-    Some(format!("beside {}: {found:.0}% of the rate, target {PERCENT_WANTED}%: {verdict}.", row.company))
+    Some(format!("beside {}: {found:.0}% of the rate, target {PERCENT_WANTED}%: {verdict}.", row.load))
 }
 
 #[cfg(test)]

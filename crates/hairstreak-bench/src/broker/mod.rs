@@ -9,7 +9,7 @@
 //!
 //! ```text
 //! benchmark -> servers -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
-//!           -> sample -> crew -> client (a producer's and a consumer's process for each sample)
+//!           -> sample -> processes -> client (a producer's and a consumer's process for each sample)
 //!           -> report -> table | JSON
 //! ```
 

@@ -97,7 +97,7 @@ pub struct Plan {
     pub sample_s: f64,
     /// Idle connections; `None`: not measured.
     pub connection_count: Option<u32>,
-    /// Idle connections of a hostile company; `None`: no such company.
+    /// Idle connections of a hostile load; `None`: no such load.
     pub hostile_count: Option<u32>,
 }
 

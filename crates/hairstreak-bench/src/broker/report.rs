@@ -28,7 +28,7 @@ pub struct Report {
     pub cases: Vec<Case>,
     /// Idle connections, by contender.
     pub connections: Vec<IdleRow>,
-    /// Messages in and out in hostile company, by contender.
+    /// Messages in and out beside a hostile load, by contender.
     pub hostile: Vec<HostileRow>,
     /// Targets reached and missed, in sentences.
     pub conclusion: Vec<String>,

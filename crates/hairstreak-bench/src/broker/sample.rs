@@ -12,7 +12,7 @@ use super::plan::Row;
 use super::server::{ProcessUse, Running, ServerError};
 use super::task::{FANOUT_EXCHANGE, Flow, Measurement, Role, TOPIC_EXCHANGE, Task, queue_name, routing_key};
 use crate::cores::CoreRange;
-use crate::crew::{Crew, CrewError};
+use crate::processes::{ProcessError, Processes};
 use crate::tracer::Tracer;
 use crate::usage::Usage;
 
@@ -67,7 +67,7 @@ impl Sample {
 pub enum SampleError {
     /// The clients did not do what they had to.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    Processes(#[from] ProcessError),
     /// The broker's process is gone.
     #[error(transparent)]
     Server(#[from] ServerError),
@@ -131,27 +131,28 @@ impl Subject<'_> {
     }
 
     fn measure(&self, flow: Flow) -> Result<Sample, SampleError> {
-        let mut crew = Crew::new(self.text(), SAMPLE_TIME_MAX + Duration::from_secs_f64(flow.duration_s));
-        let start = |crew: &mut Crew<Role, Measurement>, role| {
+        let mut processes =
+            Processes::new(self.text(), SAMPLE_TIME_MAX + Duration::from_secs_f64(flow.duration_s));
+        let start = |processes: &mut Processes<Role, Measurement>, role| {
             let task = Task { role, address: self.server.address, flow, cores: self.client_cores };
-            crew.start(role, Command::new, VERB, &task)
+            processes.start(role, Command::new, VERB, &task)
         };
         let is_round_trip = self.row.case == CaseName::RoundTrip;
         if !is_round_trip && flow.consumer_count > 0 {
-            start(&mut crew, Role::Consumer)?;
-            if let (role, None) = crew.next_answer()? {
-                return Err(crew.misbound(role, &[]).into());
+            start(&mut processes, Role::Consumer)?;
+            if let (role, None) = processes.next_answer()? {
+                return Err(processes.misbound(role, &[]).into());
             }
         }
         let before = self.server.usage()?;
-        start(&mut crew, if is_round_trip { Role::RoundTrip } else { Role::Producer })?;
-        while !crew.has_measured(|_| true) {
-            crew.next_answer()?;
+        start(&mut processes, if is_round_trip { Role::RoundTrip } else { Role::Producer })?;
+        while !processes.has_measured(|_| true) {
+            processes.next_answer()?;
         }
         let after = self.server.usage()?;
-        crew.finish(|_| true)?;
+        processes.finish(|_| true)?;
         let broker = after.zip(before).map(|(after, before)| after.since(&before));
-        self.add_up(&flow, broker, &crew.close()?)
+        self.add_up(&flow, broker, &processes.close()?)
     }
 
     fn add_up(

@@ -24,8 +24,8 @@ pub fn render(report: &Report) -> String {
         text.push('\n');
     }
     if !report.hostile.is_empty() {
-        text.push_str("In and out 16 B in hostile company, messages a second (median [min-max])\n");
-        let headings = ["company", "whose", "alone", "beside", "per cent", "flood/s", "round trip p99.9 ms"];
+        text.push_str("In and out 16 B beside a hostile load, messages a second (median [min-max])\n");
+        let headings = ["load", "whose", "alone", "beside", "per cent", "flood/s", "round trip p99.9 ms"];
         push_table(&mut text, &headings, report.hostile.iter().map(hostile));
         text.push('\n');
     }
@@ -123,7 +123,7 @@ fn connections(row: &IdleRow) -> Vec<String> {
 
 fn hostile(row: &HostileRow) -> Vec<String> {
     vec![
-        row.company.clone(),
+        row.load.clone(),
         row.contender.to_owned(),
         spread(&row.alone, rate),
         spread(&row.beside, rate),

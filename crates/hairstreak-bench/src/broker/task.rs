@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::histogram::Latency;
 use crate::cores::CoreRange;
-use crate::crew;
+use crate::processes;
 use crate::usage::Usage;
 
 /// The topic exchange of most cases.
@@ -86,7 +86,7 @@ pub struct Task {
 }
 
 /// A line a client prints. A consumer is bound, to nothing, as soon as all its connections consume.
-pub type Answer = crew::Answer<Measurement>;
+pub type Answer = processes::Answer<Measurement>;
 
 /// Measurements of a client. Times are those of the system's monotonic clock, so that processes can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

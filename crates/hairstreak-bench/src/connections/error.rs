@@ -18,7 +18,7 @@ pub enum ConnectionsError {
     Silent(&'static str),
     /// The node could not start.
     #[error("the node cannot start: {0}")]
-    Node(#[from] hairstreak_server::StartError),
+    Node(#[from] hairstreak_node::StartError),
     /// The report could not be printed.
     #[error("cannot print the report: {0}")]
     Report(#[from] serde_json::Error),

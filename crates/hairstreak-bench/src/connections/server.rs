@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 
 use clap::ValueEnum;
-use hairstreak_server::{ServeOptions, Server};
+use hairstreak_node::{ServeOptions, Server};
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
 use hairstreak_transport::{Listener, Stream};
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::task::{Measurement, Role, Scheme, Task, Transport, WORKER_COUNT};
-use crate::crew::{Crew, CrewError};
+use crate::processes::{ProcessError, Processes};
 use crate::usage::Usage;
 
 /// Beyond this a sample hangs; the slowest take some twenty seconds.
@@ -66,7 +66,7 @@ impl Sample {
 pub enum SampleError {
     /// Its processes did not do what they had to.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    Processes(#[from] ProcessError),
     /// The tasks that the workers had are not those of the sample.
     #[error("{subject}: the workers had {found} tasks of {expected}")]
     Shares {
@@ -96,34 +96,34 @@ impl Subject<'_> {
 /// A sample under way.
 struct Run<'a> {
     subject: &'a Subject<'a>,
-    crew: Crew<Role, Measurement>,
+    processes: Processes<Role, Measurement>,
     /// Where workers get tasks.
     tasks_endpoint: String,
 }
 
 impl<'a> Run<'a> {
     fn new(subject: &'a Subject<'a>) -> Self {
-        let crew = Crew::new(subject.text(), SAMPLE_TIME_MAX);
-        Self { subject, crew, tasks_endpoint: String::new() }
+        let processes = Processes::new(subject.text(), SAMPLE_TIME_MAX);
+        Self { subject, processes, tasks_endpoint: String::new() }
     }
 
     fn run(mut self) -> Result<Sample, SampleError> {
         let is_worker = |role: Role| matches!(role, Role::Worker(_));
         self.start(Role::Ventilator, Vec::new())?;
-        while self.crew.count() < WORKER_COUNT + 2 || !self.crew.has_measured(|_| true) {
-            match self.crew.next_answer()? {
+        while self.processes.count() < WORKER_COUNT + 2 || !self.processes.has_measured(|_| true) {
+            match self.processes.next_answer()? {
                 (role, Some(endpoints)) => self.start_next(role, endpoints)?,
-                (_, None) if self.crew.has_measured(|role| !is_worker(role)) => {
-                    self.crew.finish(is_worker)?
+                (_, None) if self.processes.has_measured(|role| !is_worker(role)) => {
+                    self.processes.finish(is_worker)?
                 }
                 (_, None) => {}
             }
         }
-        self.crew.finish(|_| true)?;
+        self.processes.finish(|_| true)?;
         self.close()
     }
 
-    fn start(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), CrewError> {
+    fn start(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), ProcessError> {
         let task = Task {
             scheme: self.subject.scheme,
             role,
@@ -134,11 +134,11 @@ impl<'a> Run<'a> {
             endpoints,
             libzmq: self.subject.libzmq.to_owned(),
         };
-        self.crew.start(role, Command::new, "part", &task)
+        self.processes.start(role, Command::new, "part", &task)
     }
 
     /// A part listens: starts those that connect to it.
-    fn start_next(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), CrewError> {
+    fn start_next(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), ProcessError> {
         match (role, &endpoints[..]) {
             (Role::Ventilator, [tasks, control]) => {
                 self.tasks_endpoint.clone_from(tasks);
@@ -148,7 +148,7 @@ impl<'a> Run<'a> {
                 let places = vec![self.tasks_endpoint.clone(), results.clone()];
                 (0..WORKER_COUNT).try_for_each(|number| self.start(Role::Worker(number), places.clone()))
             }
-            _ => Err(self.crew.misbound(role, &endpoints)),
+            _ => Err(self.processes.misbound(role, &endpoints)),
         }
     }
 
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
             sink_peak_size: 0,
             worker_task_counts: [0; WORKER_COUNT],
         };
-        for (role, measurement) in self.crew.close()? {
+        for (role, measurement) in self.processes.close()? {
             sample.usage = sample.usage.plus(&measurement.usage);
             let peak = match role {
                 Role::Ventilator => {

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::crew;
+use crate::processes;
 use crate::usage::Usage;
 
 /// Bytes of a task: its number.
@@ -96,7 +96,7 @@ pub struct Task {
 }
 
 /// A line a part prints. It listens: ventilator, for workers, for the sink; sink, for workers.
-pub type Answer = crew::Answer<Measurement>;
+pub type Answer = processes::Answer<Measurement>;
 
 /// What a part measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

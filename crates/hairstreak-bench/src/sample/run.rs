@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::scenario::{Scenario, Transport};
 use super::task::{Calls, ContenderName, Measurement, Role, Task};
-use crate::crew::Crew;
-pub use crate::crew::CrewError as SampleError;
+pub use crate::processes::ProcessError as SampleError;
+use crate::processes::Processes;
 use crate::tracer::{CountFile, Tracer};
 use crate::usage::Usage;
 
@@ -82,15 +82,15 @@ struct Run<'a> {
     message_count: u64,
     /// Some: a counting run, perhaps with a tracer.
     counting: Option<Option<Tracer>>,
-    crew: Crew<Role, Measurement>,
+    processes: Processes<Role, Measurement>,
     /// One for each process.
     count_files: Vec<CountFile>,
 }
 
 impl<'a> Run<'a> {
     fn new(subject: &'a Subject<'a>, message_count: u64, counting: Option<Option<Tracer>>) -> Self {
-        let crew = Crew::new(subject.text(), SAMPLE_TIME_MAX);
-        Self { subject, message_count, counting, crew, count_files: Vec::new() }
+        let processes = Processes::new(subject.text(), SAMPLE_TIME_MAX);
+        Self { subject, message_count, counting, processes, count_files: Vec::new() }
     }
 
     fn run(mut self) -> Result<Sample, SampleError> {
@@ -99,11 +99,11 @@ impl<'a> Run<'a> {
             Transport::Tcp | Transport::Ipc | Transport::Shm => (Role::Measurer, 2),
         };
         self.start(first, Vec::new())?;
-        while self.crew.count() < worker_count || !self.crew.has_measured(|_| true) {
-            match self.crew.next_answer()? {
+        while self.processes.count() < worker_count || !self.processes.has_measured(|_| true) {
+            match self.processes.next_answer()? {
                 (_, Some(endpoints)) => self.start(Role::Peer, endpoints)?,
                 // It has everything, so that its peer may stop and answer too.
-                (Role::Measurer | Role::Both, None) => self.crew.finish(|_| true)?,
+                (Role::Measurer | Role::Both, None) => self.processes.finish(|_| true)?,
                 (Role::Peer, None) => {}
             }
         }
@@ -129,14 +129,14 @@ impl<'a> Run<'a> {
             Some(tracer) => tracer.command(program.as_os_str(), &count_file),
             None => Command::new(program),
         };
-        self.crew.start(role, wrap, "worker", &task)?;
+        self.processes.start(role, wrap, "worker", &task)?;
         self.count_files.push(count_file);
         Ok(())
     }
 
     /// All have answered: adds up.
     fn close(self) -> Result<Sample, SampleError> {
-        let measurements = self.crew.close()?;
+        let measurements = self.processes.close()?;
         let tracer = self.counting.flatten();
         let counts = self.count_files.iter().map(|file| tracer.and_then(|tracer| tracer.read(file)));
         let mut sample = Sample {

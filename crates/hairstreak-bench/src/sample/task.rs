@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::scenario::Transport;
-use crate::crew;
+use crate::processes;
 use crate::usage::Usage;
 
 /// Messages in one batch call, of ours and of the limit programs.
@@ -157,7 +157,7 @@ impl Task {
 }
 
 /// A line a worker prints. The measurer listens; the peer may start.
-pub type Answer = crew::Answer<Measurement>;
+pub type Answer = processes::Answer<Measurement>;
 
 /// What a worker measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

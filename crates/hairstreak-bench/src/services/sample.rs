@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::plan::Row;
 use super::task::{Measurement, Role, Scheme, ServiceCase, Task};
-use crate::crew::{Crew, CrewError};
+use crate::processes::{ProcessError, Processes};
 
 /// Beyond this a sample hangs; the slowest take some twenty seconds.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(300);
@@ -49,14 +49,14 @@ impl Sample {
 pub enum SampleError {
     /// Its processes did not do what they had to.
     #[error(transparent)]
-    Crew(#[from] CrewError),
+    Processes(#[from] ProcessError),
 }
 
 impl Subject<'_> {
     /// Measures it in fresh processes.
     pub fn sample(&self) -> Result<Sample, SampleError> {
-        let crew = Crew::new(self.text(), SAMPLE_TIME_MAX);
-        Run { subject: self, crew }.run()
+        let processes = Processes::new(self.text(), SAMPLE_TIME_MAX);
+        Run { subject: self, processes }.run()
     }
 
     /// In words, for errors.
@@ -69,7 +69,7 @@ impl Subject<'_> {
 /// A sample under way.
 struct Run<'a> {
     subject: &'a Subject<'a>,
-    crew: Crew<Role, Measurement>,
+    processes: Processes<Role, Measurement>,
 }
 
 impl Run<'_> {
@@ -82,21 +82,21 @@ impl Run<'_> {
         }
         let has_clock = |role: Role| matches!(role, Role::All | Role::Client);
         loop {
-            match self.crew.next_answer()? {
+            match self.processes.next_answer()? {
                 (role, Some(endpoints)) => self.start_others(role, &endpoints)?,
                 (role, None) if has_clock(role) => break,
                 // Nobody else was told to finish.
-                (role, None) => return Err(self.crew.misbound(role, &[]).into()),
+                (role, None) => return Err(self.processes.misbound(role, &[]).into()),
             }
         }
-        self.crew.finish(|_| true)?;
-        while !self.crew.has_measured(|_| true) {
-            self.crew.next_answer()?;
+        self.processes.finish(|_| true)?;
+        while !self.processes.has_measured(|_| true) {
+            self.processes.next_answer()?;
         }
         self.close()
     }
 
-    fn start(&mut self, role: Role, endpoint: &str) -> Result<(), CrewError> {
+    fn start(&mut self, role: Role, endpoint: &str) -> Result<(), ProcessError> {
         let task = Task {
             scheme: self.subject.scheme,
             role,
@@ -106,18 +106,18 @@ impl Run<'_> {
             endpoint: endpoint.to_owned(),
             libzmq: self.subject.libzmq.to_owned(),
         };
-        self.crew.start(role, Command::new, "service-part", &task)
+        self.processes.start(role, Command::new, "service-part", &task)
     }
 
     /// The broker listens.
-    fn start_others(&mut self, role: Role, endpoints: &[String]) -> Result<(), CrewError> {
+    fn start_others(&mut self, role: Role, endpoints: &[String]) -> Result<(), ProcessError> {
         match (role, endpoints) {
             (Role::Broker, [endpoint]) => {
                 let mut workers = 0..self.subject.row.worker_count;
                 workers.try_for_each(|number| self.start(Role::Worker(number), endpoint))?;
                 self.start(Role::Client, endpoint)
             }
-            _ => Err(self.crew.misbound(role, endpoints)),
+            _ => Err(self.processes.misbound(role, endpoints)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Run<'_> {
     fn close(self) -> Result<Sample, SampleError> {
         let request_count = self.subject.request_count;
         let mut sample = Sample { request_count, elapsed_s: 0.0, processes: Vec::new() };
-        for (role, measurement) in self.crew.close()? {
+        for (role, measurement) in self.processes.close()? {
             if matches!(role, Role::All | Role::Client) {
                 sample.elapsed_s = measurement.elapsed_s;
             }

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use crate::crew;
+use crate::processes;
 use crate::rival::RIVAL_NAME;
 use crate::usage::Usage;
 
@@ -150,7 +150,7 @@ pub struct Task {
 }
 
 /// A line a part prints. The broker listens at one endpoint.
-pub type Answer = crew::Answer<Measurement>;
+pub type Answer = processes::Answer<Measurement>;
 
 /// What a part measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -3,6 +3,8 @@
 //! Invariants: within one repeat every contender of a scenario is measured once before any is measured again, so that
 //! the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
 
+use std::collections::BTreeSet;
+
 use super::plan::Plan;
 use super::report::{Case, Evidence, Report};
 use super::table;
@@ -12,7 +14,6 @@ use crate::sample::{
     BATCH_COUNT, Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport,
 };
 use crate::tracer::Tracer;
-use std::collections::BTreeSet;
 
 /// A calibration that takes less is repeated with more messages.
 const CALIBRATION_S_MIN: f64 = 0.03;

@@ -4,6 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::HashMap;
 use foldhash::fast::RandomState;
+use hairstreak_base::Index;
 use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
@@ -11,7 +12,6 @@ use slab::Slab;
 
 use super::binding::{Binding, BindingId};
 use super::destination::{Destination, ExchangeId};
-use crate::index::Index;
 
 #[derive(Debug)]
 pub(super) struct Bindings {
@@ -34,8 +34,8 @@ impl Bindings {
             memory_bytes: 0,
             ids: HashTable::new(),
             hasher: RandomState::default(),
-            of_source: Index::new(),
-            of_destination: Index::new(),
+            of_source: Index::default(),
+            of_destination: Index::default(),
         }
     }
 

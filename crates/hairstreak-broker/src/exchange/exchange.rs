@@ -1,8 +1,7 @@
 //! `Exchange`: one exchange, what it was declared to be and what its bindings do.
 
-use hairstreak_wire::amqp::FieldValue;
+use hairstreak_wire::amqp::{EncodedTable, FieldValue};
 
-use super::declaration::ExchangeDeclaration;
 use super::exchange_type::ExchangeType;
 use super::kind::Kind;
 use super::refusals::{self, Place};
@@ -106,4 +105,21 @@ fn check_alternate(alternate: Option<&FieldValue>, place: Place<'_>) -> Result<(
         None | Some(FieldValue::LongString(_)) => Ok(()),
         Some(value) => Err(refusals::invalid_argument_type(value, ALTERNATE_EXCHANGE, place)),
     }
+}
+
+/// An exchange as a client declares it, and as it is compared with later declarations.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExchangeDeclaration {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// The type, such as `topic`.
+    pub kind: Box<[u8]>,
+    /// The exchange outlives a restart.
+    pub is_durable: bool,
+    /// The exchange is deleted together with the last binding from it.
+    pub is_auto_delete: bool,
+    /// Clients cannot publish to the exchange; only other exchanges and dead letters lead to it.
+    pub is_internal: bool,
+    /// `alternate-exchange`, and arguments of the type.
+    pub arguments: EncodedTable,
 }

@@ -1,21 +1,22 @@
 //! `Exchanges`: the exchanges of a virtual host and where they send messages. Binding is in `bind`.
+//!
+//! - Policies of exchanges.
 
 use std::sync::Arc;
 
 use super::binding::BindingId;
 use super::bindings::Bindings;
 use super::cache::RouteCache;
-use super::declaration::ExchangeDeclaration;
-use super::default::DefaultExchange;
 use super::destination::{Destination, ExchangeId};
-use super::exchange::Exchange;
+use super::direct::DefaultExchange;
+use super::exchange::{Exchange, ExchangeDeclaration};
 use super::kind::Kind;
 use super::refusals::{self, Place};
 use super::routing::{Cacheable, Routing};
 use super::table::ExchangeTable;
 use super::walk::Walk;
 use crate::change::{Change, Changes};
-use crate::policy::{Applied, ObjectKind, Policies};
+use crate::policy::{Applied, ObjectKind, Policies, PolicyChange};
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
 use crate::stats::ExchangeStats;
@@ -394,4 +395,37 @@ fn check_new(name: &[u8]) -> Result<(), Refusal> {
 /// `ACCESS_REFUSED`.
 pub fn check_not_default(exchange: &[u8]) -> Result<(), Refusal> {
     if exchange.is_empty() { Err(refusals::default_exchange()) } else { Ok(()) }
+}
+
+impl Exchanges {
+    /// Changes the policies. Exchanges that are declared later have the new policies; existing exchanges get them by
+    /// [`apply_policies`](Exchanges::apply_policies).
+    pub(crate) fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
+        let policies = Arc::make_mut(&mut self.policies);
+        changes.into_iter().for_each(|change| policies.change(change));
+    }
+
+    /// Visits the exchanges at some positions with the policies that apply to them.
+    pub(crate) fn visit_policies(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&[u8], &Applied),
+    ) -> Option<usize> {
+        self.table.visit(from, count_max, |exchange| visit(&exchange.declaration.name, &exchange.policies))
+    }
+
+    /// Other policies apply to an exchange, unless newer ones do.
+    pub(crate) fn apply_policies(&mut self, name: &[u8], applied: &Applied) {
+        let Some(exchange) = self.table.find(name).and_then(|id| self.table.get_mut(id)) else { return };
+        if exchange.policies.generation() >= applied.generation() {
+            return;
+        }
+        if applied.is_same(&exchange.policies) {
+            exchange.policies = applied.clone();
+        } else {
+            exchange.set_policies(applied.clone());
+            self.generation += 1;
+        }
+    }
 }

@@ -3,9 +3,8 @@
 use hairstreak_wire::amqp::FieldTable;
 
 use super::consistent_hash::ConsistentHash;
-use super::direct::Direct;
+use super::direct::{Direct, Fanout};
 use super::exchange_type::ExchangeType;
-use super::fanout::Fanout;
 use super::headers::Headers;
 use super::load_balancing::LoadBalancing;
 use super::topic::Topic;

@@ -7,7 +7,7 @@ use super::destination::{Destination, ExchangeId};
 use super::exchange::Exchange;
 use super::exchanges::Exchanges;
 use crate::queue::QueueId;
-use crate::slices;
+use crate::steps::visit_slice;
 use crate::view::{BindingInfo, ExchangeInfo};
 
 /// The type of the default exchange.
@@ -54,7 +54,7 @@ impl Listing<'_> {
         Some(info_of(self.0.table.get(self.0.table.find(name)?)?))
     }
 
-    /// Appends exchanges, the default exchange first. The cursor is as in [`slices::visit`].
+    /// Appends exchanges, the default exchange first. The cursor is as in [`visit_slice`].
     pub(crate) fn infos(&self, from: usize, count_max: usize, into: &mut Vec<ExchangeInfo>) -> Option<usize> {
         // The default exchange has the first position.
         let mut left = count_max.max(1);
@@ -82,14 +82,14 @@ impl Listing<'_> {
         }
     }
 
-    /// Appends bindings. The cursor is as in [`slices::visit`].
+    /// Appends bindings. The cursor is as in [`visit_slice`].
     pub(crate) fn binding_infos(
         &self,
         from: usize,
         count_max: usize,
         into: &mut Vec<BindingInfo>,
     ) -> Option<usize> {
-        slices::visit(self.0.bindings.slab(), from, count_max, |id, binding| {
+        visit_slice(self.0.bindings.slab(), from, count_max, |id, binding| {
             into.extend(self.binding_info(id as BindingId, binding));
         })
     }

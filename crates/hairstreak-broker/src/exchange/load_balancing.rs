@@ -5,8 +5,7 @@
 //! compared, beginning with the next in turn.
 
 use super::binding::{Binding, BindingId};
-use super::destination::Destination;
-use super::destinations::Destinations;
+use super::destination::{Destination, Destinations};
 use super::exchange_type::{ExchangeType, Load, Way};
 use super::routing::{Cacheable, Routing};
 use crate::steps::Steps;

@@ -10,14 +10,14 @@
 //! The semantics, reply codes and texts are those of RabbitMQ 3.10.
 //!
 //! - `exchanges`, `bind`: the public face, [`Exchanges`]
-//! - `declaration`, `routing`: what exchanges and messages are said to be
-//! - `kind`: the types of exchanges by name; `exchange_type`: what a type does. Each type is a file: `direct`, `fanout`,
-//!   `topic`, `headers`, `consistent_hash`, `load_balancing`; `default` is the exchange without a name
+//! - `routing`: the parts of a message that decide its route
+//! - `kind`: the types of exchanges by name; `exchange_type`: a type as a trait. Each type is a file: `direct` (with fanout and the default
+//!   exchange), `topic`, `headers`, `consistent_hash`, `load_balancing`
 //! - `exchange`, `table`: one exchange, and all by name
 //! - `binding`, `bindings`: one binding, and all by their two ends
-//! - `destination`, `destinations`: what a binding leads to
+//! - `destination`: what a binding leads to
 //! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
-//! - `listing`, `recording`, `policies`: what operators see, what outlives the node, and what policies set
+//! - `listing`, `recording`: what operators see, and what outlives the node
 //! - `refusals`: the texts
 //!
 //! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
@@ -30,21 +30,16 @@ mod binding;
 mod bindings;
 mod cache;
 mod consistent_hash;
-mod declaration;
-mod default;
 mod destination;
-mod destinations;
 mod direct;
 #[expect(clippy::module_inception, reason = "one exchange of the folder of exchanges")]
 mod exchange;
 mod exchange_type;
 mod exchanges;
-mod fanout;
 mod headers;
 mod kind;
 mod listing;
 mod load_balancing;
-mod policies;
 mod recording;
 mod refusals;
 mod routing;
@@ -55,8 +50,8 @@ mod tests;
 mod topic;
 mod walk;
 
-pub use declaration::ExchangeDeclaration;
 pub(crate) use destination::{Destination, ExchangeId};
+pub use exchange::ExchangeDeclaration;
 pub(crate) use exchanges::Publisher;
 pub use exchanges::{Exchanges, check_declaration, check_not_default};
 pub(crate) use routing::distinct;

@@ -1,8 +1,8 @@
 //! Recording what outlives the node, and putting it back.
 
 use super::binding::BindingId;
-use super::declaration::ExchangeDeclaration;
 use super::destination::{Destination, ExchangeId};
+use super::exchange::ExchangeDeclaration;
 use super::exchanges::Exchanges;
 use super::refusals;
 use crate::change::Change;

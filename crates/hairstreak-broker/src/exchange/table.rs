@@ -5,7 +5,7 @@ use slab::Slab;
 
 use super::destination::ExchangeId;
 use super::exchange::Exchange;
-use crate::slices;
+use crate::steps::visit_slice;
 
 #[derive(Debug, Default)]
 pub(crate) struct ExchangeTable {
@@ -39,14 +39,14 @@ impl ExchangeTable {
         self.exchanges.get_mut(id.0 as usize)
     }
 
-    /// Visits the exchanges at some positions, as [`slices::visit`] does.
+    /// Visits the exchanges at some positions, as [`visit_slice`] does.
     pub(super) fn visit(
         &self,
         from: usize,
         count_max: usize,
         mut visit: impl FnMut(&Exchange),
     ) -> Option<usize> {
-        slices::visit(&self.exchanges, from, count_max, |_, exchange| visit(exchange))
+        visit_slice(&self.exchanges, from, count_max, |_, exchange| visit(exchange))
     }
 
     /// The exchange that takes what no binding of another one matches, if that has one that exists.

@@ -4,7 +4,8 @@
 //! virtual machine may have to find it first (ADR 0021 has figures). So a burst of messages takes the memory of the burst before.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hairstreak_base::{AppendBuffer, trim_allocator};

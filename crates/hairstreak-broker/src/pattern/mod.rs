@@ -4,7 +4,6 @@
 //! `plain` knows the patterns that need no regular expression, and [`Pattern`] matches names. All other patterns are a `program`, which a
 //! `machine` runs and counts the steps of. fancy-regex checks patterns and matches none: its time has no bound that it tells.
 
-mod error;
 mod machine;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod pattern;
@@ -14,5 +13,5 @@ mod program;
 #[cfg(test)]
 mod tests;
 
-pub use error::PatternError;
+pub use pattern::PatternError;
 pub use pattern::{Pattern, STEPS_MAX};

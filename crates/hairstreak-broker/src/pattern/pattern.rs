@@ -2,13 +2,14 @@
 //!
 //! As in RabbitMQ a pattern is not anchored, and classes are ASCII. Names are bytes: those that are not UTF-8 are matched like all
 //! others. `$` is the end of the name, where PCRE allows a line feed behind it; RabbitMQ takes line feeds out of names.
+//!
+//! - `PatternError`: a pattern that is no regular expression of ours.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fancy_regex::{BytesMode, Error, Expr, RegexBuilder};
 
-use super::error::PatternError;
 use super::pcre;
 use super::plain::PlainPattern;
 use super::program::{self, PROGRAM_MAX, Program};
@@ -129,3 +130,22 @@ impl fmt::Debug for Pattern {
         }
     }
 }
+
+/// A pattern that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PatternError {
+    /// The pattern, of which a long one is cut.
+    pub pattern: String,
+    /// The reason, as text.
+    pub reason: String,
+    /// The byte of the pattern that is wrong, or behind it; 0 where the pattern as a whole is.
+    pub position: usize,
+}
+
+impl fmt::Display for PatternError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invalid regular expression '{}': {}", self.pattern, self.reason)
+    }
+}
+
+impl std::error::Error for PatternError {}

@@ -2,8 +2,7 @@
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 
-use super::error::PolicyError;
-use super::scope::Scope;
+use super::apply_to::PolicyError;
 use crate::erlang;
 use crate::queue::QueueKind;
 
@@ -142,4 +141,13 @@ fn is_age(value: &FieldValue) -> bool {
         }
         _ => false,
     }
+}
+
+/// The givers of policies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Policies of users.
+    User,
+    /// Policies of operators, which limit those of users.
+    Operator,
 }

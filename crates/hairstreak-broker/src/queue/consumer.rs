@@ -3,8 +3,8 @@
 use hairstreak_wire::amqp::EncodedTable;
 use slab::Slab;
 
-use super::id::QueueId;
-use crate::slices;
+use super::kind::QueueId;
+use crate::steps::visit_slice;
 use crate::vhost::{ChannelId, ConsumerId, Recipient};
 
 /// Where a consumer stands in its queue.
@@ -71,14 +71,14 @@ impl Consumers {
         self.memory_bytes
     }
 
-    /// Visits the consumers at some positions, as [`slices::visit`] does.
+    /// Visits the consumers at some positions, as [`visit_slice`] does.
     pub(crate) fn visit(
         &self,
         from: usize,
         count_max: usize,
         mut visit: impl FnMut(&Consumer),
     ) -> Option<usize> {
-        slices::visit(&self.slab, from, count_max, |_, consumer| visit(consumer))
+        visit_slice(&self.slab, from, count_max, |_, consumer| visit(consumer))
     }
 
     #[inline]

@@ -4,13 +4,15 @@
 //! front in most cases, in the middle of a page otherwise.
 //!
 //! Invariants: the sequence numbers rise strictly; no page is empty but the only one.
-
-#[cfg(test)]
-mod tests;
+//!
+//! - `Entry`: one message in one queue.
 
 use std::collections::VecDeque;
 
-use super::entry::Entry;
+use crate::message::MessageId;
+
+#[cfg(test)]
+mod tests;
 
 /// Entries of a page.
 pub(super) const PAGE_LENGTH: usize = 4_096;
@@ -149,4 +151,32 @@ fn push_growing(page: &mut VecDeque<Entry>, push: impl FnOnce(&mut VecDeque<Entr
     let before = page.capacity();
     push(page);
     (page.capacity() - before) * size_of::<Entry>()
+}
+
+/// The expiry of a message that does not expire.
+pub(crate) const NEVER: u64 = u64::MAX;
+
+/// One message in one queue, waiting or delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// The message's place in its queue: later messages have larger numbers.
+    pub(crate) sequence: u64,
+    /// When the message expires; [`NEVER`].
+    pub(crate) expires_at: u64,
+    /// The message.
+    pub(crate) message: MessageId,
+    /// How often the message came back.
+    pub(crate) return_count: u16,
+    /// The list of the queue that holds the message.
+    pub(crate) priority: u8,
+}
+
+const _: () = assert!(size_of::<Entry>() == 24);
+
+impl Entry {
+    /// Whether the message was delivered before.
+    #[inline]
+    pub(crate) fn is_redelivered(&self) -> bool {
+        self.return_count > 0
+    }
 }

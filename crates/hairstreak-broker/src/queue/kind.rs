@@ -1,6 +1,10 @@
-//! `QueueKind`: the argument `x-queue-type`.
+//! `QueueId` and `QueueKind`: the number of a queue, and the argument `x-queue-type`.
 
 use hairstreak_wire::amqp::FieldTable;
+
+/// A queue of a virtual host: the index into the table of queues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueueId(pub u32);
 
 /// The argument that names the kind. It may be missing where the default is meant.
 pub(crate) const QUEUE_TYPE: &str = "x-queue-type";

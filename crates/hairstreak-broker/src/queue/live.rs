@@ -2,16 +2,19 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
+use super::arguments::{compared_arguments, known_arguments};
 use super::capacity::Capacity;
 use super::consumer::Consumers;
 use super::counts::QueueCounts;
 use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
-use super::entry::NEVER;
-use super::kind::QueueKind;
+use super::entries::NEVER;
+use super::kind::{QUEUE_TYPE, QueueKind};
 use super::ready::Ready;
 use super::rotation::Rotation;
 use super::settings::{Overflow, Settings};
+use crate::equivalence::{check_argument, check_property};
 use crate::policy::Applied;
+use crate::refusal::Refusal;
 use crate::stats::QueueStats;
 use crate::vhost::{ConnectionId, ConsumerId};
 
@@ -229,4 +232,25 @@ impl Queue {
         self.active = self.consumers.iter().copied().find(|id| Some(consumers.get(*id).priority) == highest);
         self.active
     }
+}
+
+/// Checks that a second declaration is equivalent to the first. `queue` is `queue 'q' in vhost '/'`.
+///
+/// # Errors
+///
+/// `PRECONDITION_FAILED`: a property or an argument is another.
+pub(crate) fn check_equivalence(
+    current: &Queue,
+    received: &QueueDeclaration,
+    queue: &str,
+) -> Result<(), Refusal> {
+    let (current_arguments, received_arguments) = (&current.arguments, known_arguments(&received.arguments));
+    let current = &current.declaration;
+    check_property(queue, "durable", current.is_durable, received.is_durable)?;
+    check_property(queue, "auto_delete", current.is_auto_delete, received.is_auto_delete)?;
+    let kind = QueueKind::of(current_arguments);
+    let is_same_kind = kind == QueueKind::of(&received_arguments);
+    compared_arguments(kind).filter(|name| *name != QUEUE_TYPE || !is_same_kind).try_for_each(|name| {
+        check_argument(queue, name, current_arguments.get(name), received_arguments.get(name))
+    })
 }

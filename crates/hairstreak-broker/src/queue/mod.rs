@@ -1,8 +1,8 @@
 //! Queues: what is declared, the messages that wait, and who takes them.
 //!
-//! - `declaration`, `arguments`, `equivalence`, `kind`: what clients ask for
+//! - `declaration`, `arguments`: what clients ask for
 //! - `settings`: how a queue behaves, apart from what was declared
-//! - `entry`, `entries`, `ready`: the messages that wait, by priority and in their order
+//! - `entries`, `ready`: the messages that wait, by priority and in their order
 //! - `consumer`, `rotation`: who takes messages, and whose turn it is
 //! - `live`, `counts`, `capacity`, `queues`: one queue, what it counts, and all of a virtual host
 //! - `death`: the headers of messages that died or came back
@@ -14,9 +14,6 @@ mod counts;
 mod death;
 mod declaration;
 mod entries;
-mod entry;
-mod equivalence;
-mod id;
 mod kind;
 mod live;
 mod queues;
@@ -29,12 +26,12 @@ pub use capacity::Capacity;
 pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
 pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
-pub(crate) use entry::{Entry, NEVER};
-pub(crate) use equivalence::check_equivalence;
-pub use id::QueueId;
+pub(crate) use entries::{Entry, NEVER};
 pub(crate) use kind::QUEUE_TYPE;
+pub use kind::QueueId;
 pub use kind::QueueKind;
 pub(crate) use live::Queue;
+pub(crate) use live::check_equivalence;
 pub(crate) use queues::Queues;
 pub(crate) use ready::Ready;
 pub(crate) use rotation::Rotation;

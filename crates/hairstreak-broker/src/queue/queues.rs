@@ -1,4 +1,6 @@
 //! `Queues`: the queues of a virtual host by number and by name.
+//!
+//! - `QueueId`: the number of a queue.
 
 use std::collections::HashMap;
 
@@ -6,11 +8,10 @@ use hairstreak_wire::amqp::FieldTable;
 use slab::Slab;
 
 use super::declaration::QueueDeclaration;
-use super::id::QueueId;
-use super::kind::QueueKind;
+use super::kind::{QueueId, QueueKind};
 use super::live::Queue;
-use crate::slices;
 use crate::stats::QueueStats;
+use crate::steps::visit_slice;
 
 /// All queues. A number stays taken until the unacknowledged messages of its queue are settled.
 #[derive(Debug, Default)]
@@ -83,14 +84,14 @@ impl Queues {
         &mut self.slab[id.0 as usize]
     }
 
-    /// Visits the queues at some positions, as [`slices::visit`] does.
+    /// Visits the queues at some positions, as [`visit_slice`] does.
     pub(crate) fn visit(
         &self,
         from: usize,
         count_max: usize,
         mut visit: impl FnMut(QueueId, &Queue),
     ) -> Option<usize> {
-        slices::visit(&self.slab, from, count_max, |id, queue| {
+        visit_slice(&self.slab, from, count_max, |id, queue| {
             if !queue.is_deleted {
                 visit(QueueId(id as u32), queue);
             }

@@ -2,8 +2,7 @@
 //!
 //! Invariants: `occupied` has a bit for each list that is not empty; the counts and bytes are those of all lists together.
 
-use super::entries::Entries;
-use super::entry::{Entry, NEVER};
+use super::entries::{Entries, Entry, NEVER};
 
 /// The messages that wait in one queue, the highest priority first, each priority in the order of arrival.
 #[derive(Debug)]

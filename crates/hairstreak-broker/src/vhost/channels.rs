@@ -9,8 +9,8 @@ use super::publishing::Outcome;
 use super::unacked::{Unacked, UnackedRing};
 use crate::message::MessageId;
 use crate::queue::QueueId;
-use crate::slices;
 use crate::stats::ChannelStats;
+use crate::steps::visit_slice;
 
 /// The modes that the client has asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -192,14 +192,14 @@ impl Channels {
         self.channels.get(id.0 as usize)
     }
 
-    /// Visits the channels at some positions, as [`slices::visit`] does.
+    /// Visits the channels at some positions, as [`visit_slice`] does.
     pub(super) fn visit(
         &self,
         from: usize,
         count_max: usize,
         mut visit: impl FnMut(ChannelId, &Channel),
     ) -> Option<usize> {
-        slices::visit(&self.channels, from, count_max, |id, channel| visit(ChannelId(id as u32), channel))
+        visit_slice(&self.channels, from, count_max, |id, channel| visit(ChannelId(id as u32), channel))
     }
 
     #[inline]

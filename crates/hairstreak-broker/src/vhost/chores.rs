@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use super::outbox::{ChannelId, ConnectionId};
 use super::publishing::Publishing;
-use super::settlement::Settlement;
+use super::unacked::Settlement;
 use crate::queue::{QueueId, Ready};
 
 /// An operation and its progress. The rest of its state is in the tables of the host.

@@ -3,9 +3,8 @@
 use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::ReplyConsumer;
-use super::outbox::{ChannelId, ConsumerId, Recipient};
+use super::outbox::{ADDRESS_PREFIX, ChannelId, ConsumerId, Recipient};
 use super::parts::Parts;
-use super::replies::ADDRESS_PREFIX;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, Standing, check_consumer_arguments};
 use crate::refusal::Refusal;
 

@@ -3,9 +3,8 @@
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::chores::Chore;
-use super::outbox::ConnectionId;
+use super::outbox::{ConnectionId, REPLY_TO, is_address};
 use super::parts::Parts;
-use super::replies::{REPLY_TO, is_address};
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{

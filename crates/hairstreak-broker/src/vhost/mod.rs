@@ -15,9 +15,9 @@
 //! Files:
 //! - `options`, `outbox`, `route`: what the machine is given
 //! - `channels`, `unacked`: who is there, and which messages each channel has to settle
-//! - `timers`, `letters`, `replies`, `names`: expiry, dead letters on their way, direct replies, names that are given
+//! - `timers`, `letters`, `names`: expiry, dead letters on their way, direct replies, names that are given
 //! - `parts`, `declare`, `consumers`, `credit`: the parts of the machine, and what they do without effects on consumers
-//! - `chores`, `publishing`, `unrouted`, `settlement`: operations that take more than one call
+//! - `chores`, `publishing`: operations that take more than one call
 //! - `turn`: one call of the machine, with the operations that have effects
 //! - `views`, `channels_mut`, `changes_mut`, `policies_mut`: what operators see, what the server notes, what outlives the node, and policies
 //! - `virtual_host`: the public face
@@ -36,15 +36,12 @@ mod outbox;
 mod parts;
 mod policies_mut;
 mod publishing;
-mod replies;
 mod route;
-mod settlement;
 #[cfg(test)]
 mod tests;
 mod timers;
 mod turn;
 mod unacked;
-mod unrouted;
 mod views;
 mod virtual_host;
 
@@ -58,7 +55,7 @@ pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Roo
 pub use policies_mut::PoliciesMut;
 pub use publishing::{Outcome, OwnedMessage, PublishedBy};
 pub use route::{NamedRoute, Published, Route};
-pub use settlement::Settlement;
 pub use turn::Got;
+pub use unacked::Settlement;
 pub use views::Views;
 pub use virtual_host::{MessageCounts, VirtualHost};

@@ -5,6 +5,8 @@
 //! others when half of the ring is gaps.
 //!
 //! Invariants: the tags rise strictly; the first delivery is no gap.
+//!
+//! - `Settlement`: the outcome of deliveries, as their consumers say.
 
 use std::collections::VecDeque;
 
@@ -203,6 +205,18 @@ impl UnackedRing {
             self.ring = VecDeque::new();
         }
     }
+}
+
+/// How deliveries are settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settlement {
+    /// The consumer has dealt with them.
+    Ack,
+    /// The consumer has not: they return to their places, or are dead-lettered.
+    Reject {
+        /// They return.
+        requeue: bool,
+    },
 }
 
 #[cfg(test)]

@@ -1,13 +1,21 @@
 //! `Meter`: how far a command is, on standard error: a line that changes on a terminal, else a line a second.
+//!
+//! - `Interrupt`: the first signal asks a command to end, and wakes it; the second one ends it at once.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
+use signal_hook::flag;
+use signal_hook::low_level::pipe;
 
-use crate::numbers::{grouped, rate};
+use crate::numbers::{When, grouped, rate};
 use crate::output::note;
-use crate::when::When;
+use crate::signals;
 
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
@@ -66,5 +74,36 @@ impl Meter {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+pub struct Interrupt {
+    /// Can be read once a signal has come.
+    pipe: UnixStream,
+    signal: Arc<AtomicUsize>,
+}
+
+impl Interrupt {
+    /// From now on signals are noticed here.
+    pub fn start() -> io::Result<Interrupt> {
+        let (pipe, woken) = UnixStream::pair()?;
+        let (signal, has_come) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        for number in signals::ending() {
+            flag::register_conditional_shutdown(number, 128 + number, has_come.clone())?;
+            flag::register(number, has_come.clone())?;
+            flag::register_usize(number, signal.clone(), number as usize)?;
+            pipe::register(number, woken.try_clone()?)?;
+        }
+        Ok(Interrupt { pipe, signal })
+    }
+
+    /// The signal that has come.
+    pub fn signal(&self) -> Option<u8> {
+        Some(self.signal.load(Ordering::SeqCst) as u8).filter(|&signal| signal != 0)
+    }
+
+    /// The descriptor to wait for.
+    pub fn as_fd(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.pipe.as_fd())
     }
 }

@@ -1,17 +1,14 @@
 //! Queues and exchanges from the command line, at any broker of AMQP 0-9-1.
 //!
 //! - `arguments`: what may be typed behind `declare`, `delete`, `bind`, `unbind` and `purge`
-//! - `client`: the protocol
 //! - `value`: values of AMQP as people type them, and as JSON has them
 //! - `session`: a connection for the time of a command; `tls`: whom it trusts and what it shows
 //! - `topology`: `declare`, `delete`, `bind`, `unbind`, `purge`
 //! - `publish`, `consume`: one folder each
-//! - `interrupt`, `meter`: signals, and how far it is
+//! - `meter`: signals, and how far it is
 
 mod arguments;
-mod client;
 mod consume;
-mod interrupt;
 mod meter;
 mod publish;
 mod session;
@@ -20,7 +17,6 @@ mod topology;
 mod value;
 
 pub use arguments::{BindArguments, DeclareArguments, DeleteArguments, PurgeArguments, UnbindArguments};
-pub use client::{ClientError, Place, Stream};
 pub use consume::{ConsumeArguments, consume};
 pub use publish::{PublishArguments, publish};
 pub use tls::{roots, server_name};

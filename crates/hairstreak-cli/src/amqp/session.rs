@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_amqp::{Address, ClientError, Connection, open};
 
-use super::client::{Address, ClientError, Connection, open};
 use super::tls::TlsArguments;
-use crate::duration::bounded;
 use crate::failure::Failure;
+use crate::numbers::bounded;
 
 /// Where a broker is if nobody says.
 const URL: &str = "amqp://guest:guest@127.0.0.1:5672/%2F";

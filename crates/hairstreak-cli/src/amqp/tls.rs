@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use hairstreak_amqp::{Address, ClientTls, Place, UrlTls};
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions, TlsConfigError, TlsIdentity};
-
-use super::client::{Address, ClientTls, Place, UrlTls};
 
 /// The variable that names a file of CA roots, as OpenSSL and others read it.
 const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";

@@ -1,6 +1,7 @@
 //! `hairstreak declare`, `delete`, `bind`, `unbind` and `purge`: one question to the broker each, and one line about its
 //! answer.
 
+use hairstreak_amqp::{ClientError, Connection};
 use hairstreak_wire::amqp::{Method, exchange, queue};
 use serde_json::json;
 
@@ -8,7 +9,6 @@ use super::arguments::{
     BindArguments, Binding, DeclareArguments, DeclareExchange, DeclareObject, DeclareQueue, DeleteArguments,
     DeleteExchange, DeleteObject, DeleteQueue, Destination, PurgeArguments, UnbindArguments,
 };
-use super::client::{ClientError, Connection};
 use super::session::with_connection;
 use super::value::table;
 use crate::failure::Failure;

@@ -1,7 +1,8 @@
 //! `run_all`: independent jobs on all cores, with their results in order.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};

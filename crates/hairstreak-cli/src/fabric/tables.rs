@@ -2,8 +2,9 @@
 
 use hairstreak_fabric::vortex::LIMIT;
 
-use super::experiments::{LanesRow, OneAngleRow, PatternRow, SaturationRow, ScalingRow, Study};
-use super::experiments::{LoadRow, Times};
+use super::experiments::{
+    LanesRow, LoadRow, OneAngleRow, PatternRow, SaturationRow, ScalingRow, Study, Times,
+};
 use crate::table::table;
 
 /// All tables. A title above each table says which question the table answers.

@@ -1,13 +1,13 @@
 //! A line of the log, as text or as JSON.
 
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use hairstreak_server::LogFormat;
+use hairstreak_node::LogFormat;
+use jiff::Timestamp;
 use log::kv::{self, VisitSource, VisitValue};
 use log::{Level, Record};
 use serde_json::{Map, Value};
 
-use super::timestamp::timestamp;
 use crate::line::{is_shown, one_line, one_line_of_json};
 
 /// Keys that are the log's own.
@@ -130,9 +130,15 @@ impl VisitValue<'_> for Typed {
     }
 }
 
+/// Returns a time in UTC as RabbitMQ's log writes it: `2026-11-25 16:00:00.123456+00:00`. A time before 1970 becomes the first of 1970.
+fn timestamp(at: SystemTime) -> String {
+    let at = Timestamp::try_from(at.max(UNIX_EPOCH)).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M:%S%.6f+00:00").to_string()
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
+    use std::time::Duration;
 
     use super::*;
 
@@ -184,5 +190,20 @@ mod tests {
             "user": "a \"b\"\n\u{2028}\u{202e}", "count": -3, "ratio": 0.5, "msg_": "own"
         });
         assert_eq!(object, expected);
+    }
+
+    #[test]
+    fn moments_are_written_as_in_the_log_of_rabbitmq() {
+        for (micros, text) in [
+            (0, "1970-01-01 00:00:00.000000+00:00"),
+            (951_782_400_000_001, "2000-02-29 00:00:00.000001+00:00"),
+            (951_868_799_999_999, "2000-02-29 23:59:59.999999+00:00"),
+            (1_709_251_200_000_000, "2024-03-01 00:00:00.000000+00:00"),
+            (1_728_027_509_709_578, "2024-10-04 07:38:29.709578+00:00"),
+            (4_107_542_400_000_000, "2100-03-01 00:00:00.000000+00:00"),
+        ] {
+            assert_eq!(timestamp(UNIX_EPOCH + Duration::from_micros(micros)), text);
+        }
+        assert_eq!(timestamp(UNIX_EPOCH - Duration::from_secs(1)), "1970-01-01 00:00:00.000000+00:00");
     }
 }

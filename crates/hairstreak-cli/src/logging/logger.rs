@@ -1,11 +1,12 @@
 //! `Logger`: takes the records of the crate `log`; and `Logging`: the way to change it while the node runs.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, SystemTime};
 
-use hairstreak_server::{LogFormat, LogLevel};
-use hairstreak_transport::PatientOutput;
+use hairstreak_node::{LogFormat, LogLevel};
+use hairstreak_process::PatientOutput;
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use super::line::{line, write};

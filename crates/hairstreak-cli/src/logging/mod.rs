@@ -12,11 +12,10 @@
 //! `:%` takes what can be displayed, `:?` what can be debugged, and a plain value is a text, a number or a truth value. The keys `time`, `level` and `msg`
 //! are the log's own.
 //!
-//! Reading order: `timestamp`, `line`, `line_queue`, `logger`.
+//! Reading order: `line`, `line_queue`, `logger`.
 
 mod line;
 mod line_queue;
 mod logger;
-mod timestamp;
 
 pub use logger::{Logging, start};

@@ -5,14 +5,13 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use hairstreak::pipeline::{FinishError, Finished, Ventilator};
+use hairstreak_process::{Counts, SplitError, Splitter};
 use hairstreak_socket::SendError;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use thiserror::Error;
 
 use super::budget::Budget;
-use super::counts::Counts;
-use super::framing::{SplitError, Splitter};
 
 /// Why there are no more records.
 #[derive(Debug, Error)]
@@ -51,7 +50,7 @@ impl Feed<'_> {
             };
             self.splitter.filled(count);
             self.counts.bytes.fetch_add(count as u64, Ordering::Relaxed);
-            while let Some(record) = self.splitter.next().map_err(|error| self.wrong(error))? {
+            while let Some(record) = self.splitter.next_record().map_err(|error| self.wrong(error))? {
                 self.send(&record)?;
             }
         }

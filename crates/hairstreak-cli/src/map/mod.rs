@@ -1,8 +1,8 @@
 //! `hairstreak map`: a command for each of many records, on this host and others, so that nothing is lost.
 //!
 //! ```text
-//!   stdin -> Feed -> ventilator -> Crew: N commands (Filter or Each) -> sink -> Harvest -> stdout
-//!                      |    \---> crews in `hairstreak map-worker` ---/
+//!   stdin -> Feed -> ventilator -> CommandPool: N commands (Filter or Each) -> sink -> ResultWriter -> stdout
+//!                      |    \---> pools in `hairstreak map-worker` ---/
 //!                      \-> dead letters -> Failures -> stderr
 //! ```
 //!
@@ -11,37 +11,20 @@
 //! is empty if it did not; a record that kills its filters has the same.
 
 mod budget;
-mod children;
-mod counts;
-mod crew;
-mod each;
-mod ending;
-mod error;
-mod failures;
 mod feed;
-mod filter;
-mod framing;
-mod harvest;
 mod meeting;
 mod options;
-mod patience;
-mod process;
+mod pool;
 mod progress;
-mod redo;
-mod results;
-mod slot;
+mod result_writer;
 mod stop;
 
 pub use budget::Budget;
-pub use children::Children;
-pub use counts::Counts;
-pub use crew::{Crew, CrewOptions, Orders};
-pub use error::CrewError;
-pub use failures::Failures;
 pub use feed::{Feed, FeedError};
-pub use framing::{Framing, Splitter};
-pub use harvest::Harvest;
 pub use meeting::{Meeting, meeting};
 pub use options::{MapArguments, MapWorkerArguments};
+pub use pool::{CommandPool, CommandPoolOptions, Orders};
 pub use progress::Shown;
+pub use result_writer::Failures;
+pub use result_writer::ResultWriter;
 pub use stop::Stop;

@@ -5,11 +5,10 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_process::Framing;
 
-use super::crew::CrewOptions;
-use super::framing::Framing;
-use crate::duration::bounded;
-use crate::when::When;
+use super::pool::CommandPoolOptions;
+use crate::numbers::{When, bounded};
 
 /// Commands side by side.
 const JOB_COUNT_MAX: u64 = 1024;
@@ -151,21 +150,21 @@ impl WorkArguments {
 
 impl MapArguments {
     /// What the commands on this host do.
-    pub fn crew(&self) -> CrewOptions {
-        crew(&self.command, &self.work, self.jobs, self.window)
+    pub fn pool(&self) -> CommandPoolOptions {
+        pool(&self.command, &self.work, self.jobs, self.window)
     }
 }
 
 impl MapWorkerArguments {
-    pub fn crew(&self) -> CrewOptions {
+    pub fn pool(&self) -> CommandPoolOptions {
         let remote = Some((self.endpoint.clone(), self.patience));
-        CrewOptions { remote, ..crew(&self.command, &self.work, self.jobs, self.window) }
+        CommandPoolOptions { remote, ..pool(&self.command, &self.work, self.jobs, self.window) }
     }
 }
 
-fn crew(command: &[OsString], work: &WorkArguments, jobs: Option<u64>, window: u64) -> CrewOptions {
+fn pool(command: &[OsString], work: &WorkArguments, jobs: Option<u64>, window: u64) -> CommandPoolOptions {
     let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    let mut options = CrewOptions {
+    let mut options = CommandPoolOptions {
         command: command.to_vec(),
         framing: work.framing(),
         each: work.each,

@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use hairstreak_process::Counts;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::counts::Counts;
-use crate::numbers::{grouped, rate, time};
+use crate::numbers::{When, grouped, rate, time};
 use crate::output::note;
-use crate::when::When;
 
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);

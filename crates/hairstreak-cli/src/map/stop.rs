@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::children::Children;
+use hairstreak_process::Children;
+
 use crate::failure::Failure;
 use crate::output::note;
 

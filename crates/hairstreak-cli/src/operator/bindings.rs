@@ -1,7 +1,6 @@
 //! `hairstreak bindings`: which exchange gives its messages to what.
 
 use clap::Args;
-
 use serde_json::Value;
 
 use super::exchanges::name_default_exchange;

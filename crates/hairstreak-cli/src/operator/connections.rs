@@ -1,6 +1,7 @@
 //! `hairstreak connections`: connections of clients, and their end.
 
 use clap::{Args, Subcommand};
+use hairstreak_amqp::percent::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -9,7 +10,6 @@ use super::target::TargetArguments;
 use super::virtual_host::VirtualHostArguments;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::percent::escape;
 
 /// List connections; close them
 ///

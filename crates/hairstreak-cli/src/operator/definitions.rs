@@ -6,7 +6,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use hairstreak_server::JsonText;
+use hairstreak_amqp::percent::escape;
+use hairstreak_node::definitions::JsonText;
 use serde_json::{Map, Value, json};
 
 use super::client::HttpError;
@@ -14,7 +15,6 @@ use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::numbers::grouped;
 use crate::output::{print, tell};
-use crate::percent::escape;
 
 /// The largest file that is imported, in bytes.
 const DEFINITIONS_SIZE_MAX: u64 = 256 << 20;

@@ -1,7 +1,6 @@
 //! `hairstreak exchanges`: exchanges, with the rates of messages through them.
 
 use clap::Args;
-
 use serde_json::Value;
 
 use super::list::{Column, Form, ListCommand, Listing};

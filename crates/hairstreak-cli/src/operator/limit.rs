@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hairstreak_amqp::percent::escape;
 use serde_json::json;
 
 use super::client::Client;
 use crate::failure::Failure;
 use crate::numbers::grouped;
 use crate::output::tell;
-use crate::percent::escape;
 
 /// A limit as it is typed: a count, or `none`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,11 +7,12 @@
 
 use std::borrow::Cow;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::amqp::{PropertyValues, Record};
-use crate::base64;
 use crate::failure::Failure;
 use crate::line::one_line;
 use crate::numbers::grouped;
@@ -44,7 +45,8 @@ struct Message {
 impl Message {
     /// The body's bytes, as far as they came.
     fn body(&self) -> Cow<'_, [u8]> {
-        let decoded = if self.payload_encoding == BASE64 { base64::decode(&self.payload) } else { None };
+        let decoded =
+            if self.payload_encoding == BASE64 { STANDARD.decode(&self.payload).ok() } else { None };
         decoded.map_or(Cow::Borrowed(self.payload.as_bytes()), Cow::Owned)
     }
 }
@@ -151,7 +153,7 @@ mod tests {
                         ... 994 bytes more\n";
         assert_eq!(shown(&text(), 7).unwrap(), expected);
         let mut binary = json!({"properties": [], "payload_bytes": 18, "payload_encoding": "base64"});
-        binary["payload"] = base64::encode(&[255; 18]).into();
+        binary["payload"] = STANDARD.encode([255; 18]).into();
         let line = ["ff"; 16].join(" ");
         let expected = format!("message 0: exchange '', key '', 18 bytes\n    {line}\n    ff ff\n");
         assert_eq!(shown(&binary, 0).unwrap(), expected);

@@ -4,6 +4,7 @@
 //! redelivered: that needs `--requeue`.
 
 use clap::Args;
+use hairstreak_amqp::percent::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -12,7 +13,6 @@ use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::numbers::messages;
 use crate::output::{announce, print};
-use crate::percent::escape;
 
 /// The most messages to look at, those that are passed over included.
 const COUNT_MAX: u64 = 10_000;

@@ -1,6 +1,7 @@
 //! `hairstreak permissions`: which users may do what in which virtual host.
 
 use clap::{Args, Subcommand};
+use hairstreak_amqp::percent::escape;
 use serde_json::json;
 
 use super::client::HttpError;
@@ -9,7 +10,6 @@ use super::target::TargetArguments;
 use super::virtual_host::VirtualHostArguments;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::percent::escape;
 
 /// List permissions; set and clear them
 ///

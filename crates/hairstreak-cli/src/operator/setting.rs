@@ -34,8 +34,9 @@ pub fn definition(settings: &[Setting]) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn values_have_the_type_that_json_gives_them() {

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_amqp::Place;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 
 use super::client::{Client, HttpAddress};
 use super::secret::{ask, read_secret};
-use crate::amqp::{Place, roots, server_name};
-use crate::duration::bounded;
+use crate::amqp::{roots, server_name};
 use crate::failure::Failure;
+use crate::numbers::bounded;
 
 /// Where the API is if nobody says.
 const URL: &str = "http://127.0.0.1:15672";

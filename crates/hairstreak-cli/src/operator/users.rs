@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use hairstreak_amqp::percent::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;
@@ -12,7 +13,6 @@ use super::secret::new_secret;
 use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::percent::escape;
 
 /// List users; add and delete them, set their tags, passwords and limits
 ///

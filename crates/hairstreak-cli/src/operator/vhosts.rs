@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use clap::{Args, Subcommand};
+use hairstreak_amqp::percent::escape;
 use serde_json::{Map, Value, json};
 
 use super::client::Client;
@@ -11,7 +12,6 @@ use super::list::{Column, ListArguments, Listing, print_list};
 use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::output::tell;
-use crate::percent::escape;
 
 /// List virtual hosts; add and delete them, set their limits
 ///

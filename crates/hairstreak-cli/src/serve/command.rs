@@ -1,11 +1,18 @@
 //! Runs the node until a signal ends it. SIGHUP has the node read its configuration again.
+//!
+//! - `AcceptFailures`: the lines about endpoints at which nothing can be accepted.
 
-use hairstreak_server::{Forgotten, Server, StartError};
-use hairstreak_socket::BindError;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use hairstreak_management::{Management, ManagementListeners};
+use hairstreak_node::{Forgotten, Server, StartError};
+use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 
-use super::failures::AcceptFailures;
 use super::greeting::greeting;
 use super::plan::Plan;
 use crate::arguments::ServeArguments;
@@ -27,7 +34,8 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let supervisor = Supervisor::of_environment().map_err(Failure::usage)?;
     let (level, format) = plan.log(arguments);
     let logging = logging::start(level, format)?;
-    let mut options = plan.options(arguments)?;
+    let management = plan.management(arguments)?;
+    let mut options = plan.options(arguments, &management)?;
     let data = options.data.as_ref().map(|data| data.path.display().to_string());
     let verbose = arguments.verbose;
     options.on_change = Box::new(move |change| {
@@ -38,12 +46,14 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     options.on_end = Box::new(move || ended.close());
     let failures = AcceptFailures::default();
     options.on_accept_failure = Box::new(move |endpoint, reason| failures.tell(endpoint, reason));
+    let listeners = ManagementListeners::bind(management).map_err(Failure::failed)?;
     let server = Server::start(options).map_err(|error| match error {
         StartError::Bind(BindError::Endpoint(_)) | StartError::NoEndpoint => Failure::usage(error),
         _ => Failure::failed(error),
     })?;
+    let management = listeners.serve(&server).map_err(Failure::failed)?;
     // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
-    announce(greeting(&server, data.as_deref()))?;
+    announce(greeting(&server, &management, data.as_deref()))?;
     supervisor.ready("running");
     // A thread's end ends the signals.
     let mut arriving = signals.forever();
@@ -51,13 +61,14 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         match arriving.next() {
             Some(SIGHUP) if arguments.config.is_some() => {
                 supervisor.reloading();
-                reload(&server, arguments, &logging);
+                reload(&server, &management, arguments, &logging);
                 supervisor.ready("running");
             }
             signal => break signal.is_some(),
         }
     };
     supervisor.stopping();
+    drop(management);
     let forgotten = server.stop();
     if forgotten.count > 0 {
         let Forgotten { count, persistent_count, .. } = forgotten;
@@ -73,10 +84,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
 }
 
 /// Has users, limits, certificates and the log of the configuration take effect. A configuration that makes no sense changes nothing.
-fn reload(server: &Server, arguments: &ServeArguments, logging: &Logging) {
+fn reload(server: &Server, management: &Management, arguments: &ServeArguments, logging: &Logging) {
     let reloaded = Plan::read(arguments).and_then(|plan| {
         let (amqp, tls, http_tls) = (plan.amqp()?, plan.tls(arguments)?, plan.http_tls(arguments)?);
-        server.reload_http(http_tls.as_ref()).map_err(Failure::failed)?;
+        management.reload(http_tls.as_ref()).map_err(Failure::failed)?;
         server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)?;
         let (level, format) = plan.log(arguments);
         logging.change(level, format);
@@ -85,5 +96,24 @@ fn reload(server: &Server, arguments: &ServeArguments, logging: &Logging) {
     match reloaded {
         Ok(()) => log::info!("the configuration was read again: users, limits, certificates and the log"),
         Err(failure) => log::error!(reason = failure.reason(); "the configuration stays as it was"),
+    }
+}
+
+/// The time between two lines about the same failure.
+const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
+
+/// Says why nothing can be accepted at an endpoint, each reason once a minute: a listener asks some times a second.
+#[derive(Default)]
+pub struct AcceptFailures(Mutex<HashMap<(String, String), Instant>>);
+
+impl AcceptFailures {
+    pub fn tell(&self, endpoint: &Endpoint, reason: &str) {
+        let now = Instant::now();
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        told.retain(|_, at| now.duration_since(*at) < FAILURE_INTERVAL);
+        if let Entry::Vacant(place) = told.entry((endpoint.to_string(), reason.to_owned())) {
+            place.insert(now);
+            log::warn!(endpoint:% = endpoint, reason = reason; "nobody is accepted, trying again");
+        }
     }
 }

@@ -2,14 +2,15 @@
 
 use std::net::IpAddr;
 
-use hairstreak_server::Server;
+use hairstreak_management::Management;
+use hairstreak_node::Server;
 use hairstreak_socket::Endpoint;
 
 /// RabbitMQ's words when all listeners are open.
 const STARTED: &str = "Server startup complete";
 
 /// The lines that say where the node is and what it is open to.
-pub fn greeting(server: &Server, data: Option<&str>) -> String {
+pub fn greeting(server: &Server, management: &Management, data: Option<&str>) -> String {
     let places = [
         ("directory", server.endpoints()),
         ("services", server.service_endpoints()),
@@ -19,30 +20,31 @@ pub fn greeting(server: &Server, data: Option<&str>) -> String {
     let places = places
         .into_iter()
         .flat_map(|(part, endpoints)| endpoints.iter().map(move |endpoint| format!("{part} at {endpoint}")));
-    let http = server.http_addresses().iter().map(|address| format!("http at http://{address}"));
-    let https = server.https_addresses().iter().map(|address| format!("http with tls at https://{address}"));
+    let http = management.http_addresses().iter().map(|address| format!("http at http://{address}"));
+    let https =
+        management.https_addresses().iter().map(|address| format!("http with tls at https://{address}"));
     let metrics =
-        server.metrics_addresses().iter().map(|address| format!("metrics at http://{address}/metrics"));
+        management.metrics_addresses().iter().map(|address| format!("metrics at http://{address}/metrics"));
     let key = server.curve_key().map(|key| format!("public key of the directory and services: {key}"));
     // Programs that start RabbitMQ in a container wait for the last line.
     let lines = places
         .chain(http)
         .chain(https)
         .chain(metrics)
-        .chain(openness(server, data))
+        .chain(openness(server, management, data))
         .chain(key)
         .chain([STARTED.to_owned()]);
     lines.map(|line| line + "\n").collect()
 }
 
 /// The lines that say which endpoints are open to other hosts, and which messages are kept.
-fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
+fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec<String> {
     let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
     let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
     let open = all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string);
-    let http = server.http_addresses().iter().chain(server.metrics_addresses());
+    let http = management.http_addresses().iter().chain(management.metrics_addresses());
     let http = http.map(|address| ("http", address));
-    let https = server.https_addresses().iter().map(|address| ("https", address));
+    let https = management.https_addresses().iter().map(|address| ("https", address));
     let open_to_others = http.chain(https).filter(|(_, address)| !address.ip().is_loopback());
     let open: Vec<String> =
         open.chain(open_to_others.map(|(scheme, address)| format!("{scheme}://{address}"))).collect();
@@ -50,7 +52,7 @@ fn openness(server: &Server, data: Option<&str>) -> Vec<String> {
         [] => "open to this host only".to_owned(),
         open => format!("open to other hosts: {}", open.join(", ")),
     }];
-    let has_http = !(server.http_addresses().is_empty() && server.https_addresses().is_empty());
+    let has_http = !(management.http_addresses().is_empty() && management.https_addresses().is_empty());
     if !(plain.is_empty() && secured.is_empty()) || has_http {
         lines.push(match data {
             Some(directory) => format!(

@@ -1,15 +1,16 @@
 //! `Plan`: what the arguments, the configuration file and the environment say together. Arguments win over the environment, and the environment over the file.
+//!
+//! - The place of the node's definitions.
 
 use std::path::{Path, PathBuf};
 
-use hairstreak_server::{
-    AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DISK_FREE_LIMIT, DirectoryOptions,
-    Environment, HTTP_PORT, HttpTlsOptions, LogFormat, LogLevel, METRICS_PORT, SERVICES_PORT, ServeOptions,
+use hairstreak_management::{DISK_FREE_LIMIT, HTTP_PORT, METRICS_PORT, ManagementOptions};
+use hairstreak_node::{
+    AMQP_PORT, AmqpOptions, AmqpTlsOptions, Config, DEFAULT_PORT, DataPlace, DirectoryOptions, Environment,
+    HttpTlsOptions, LogFormat, LogLevel, SERVICES_PORT, ServeOptions,
 };
-
 use hairstreak_socket::{Endpoint, TcpAddress};
 
-use super::data::data_place;
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::service::service_options;
@@ -63,33 +64,58 @@ impl Plan {
         Ok(options.filter(|_| !arguments.no_amqp))
     }
 
-    /// The options of the node.
-    pub fn options(&self, arguments: &ServeArguments) -> Result<ServeOptions, Failure> {
+    /// The options of the operators' side.
+    pub fn management(&self, arguments: &ServeArguments) -> Result<ManagementOptions, Failure> {
+        let config = &self.config;
+        Ok(ManagementOptions {
+            http_bind: self.for_operators(arguments, &config.http.bind, HTTP_PORT),
+            http_tls: self.http_tls(arguments)?,
+            http: config.http.clone(),
+            metrics_bind: self.for_operators(arguments, &config.metrics.bind, METRICS_PORT),
+            metrics: config.metrics.clone(),
+            require_login: config.require_login,
+            disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
+            config_file: arguments.config.clone(),
+        })
+    }
+
+    /// The endpoints of an operators' listener: those of the configuration, or the usual port of a node at the usual place.
+    fn for_operators(
+        &self,
+        arguments: &ServeArguments,
+        bind: &Option<Vec<String>>,
+        port: u16,
+    ) -> Vec<String> {
+        match bind {
+            _ if arguments.no_amqp => Vec::new(),
+            Some(endpoints) => endpoints.clone(),
+            None if is_moved(arguments) => Vec::new(),
+            None => vec![self.at(port)],
+        }
+    }
+
+    /// The options of the node beside its operators' side.
+    pub fn options(
+        &self,
+        arguments: &ServeArguments,
+        management: &ManagementOptions,
+    ) -> Result<ServeOptions, Failure> {
         let Plan { config, environment, .. } = self;
         let directory = arguments.data_dir.as_deref().or(config.data_dir.as_deref());
         let node_name = environment.node_name.as_ref().or(config.node_name.as_ref());
         let node_name = node_name.map_or(NODE_NAME, String::as_str).to_owned();
-        // With a directory in another place, several nodes can run on one host.
-        let is_moved = !arguments.bind.is_empty() || arguments.port.is_some();
+        let is_moved = is_moved(arguments);
         let amqp_bind = match &config.amqp.bind {
             _ if arguments.no_amqp => Vec::new(),
             Some(endpoints) => endpoints.clone(),
             None if is_moved && environment.address.is_none() => Vec::new(),
             None => vec![self.at(environment.port.unwrap_or(AMQP_PORT))],
         };
-        let for_operators = |bind: &Option<Vec<String>>, port| match bind {
-            _ if arguments.no_amqp => Vec::new(),
-            Some(endpoints) => endpoints.clone(),
-            None if is_moved => Vec::new(),
-            None => vec![self.at(port)],
-        };
-        let (http_bind, tls) = (for_operators(&config.http.bind, HTTP_PORT), self.tls(arguments)?);
-        let http_tls = self.http_tls(arguments)?;
-        let has_amqp = !amqp_bind.is_empty() || tls.is_some();
-        let has_http = !http_bind.is_empty() || http_tls.is_some();
+        let amqp_tls = self.tls(arguments)?;
+        let has_amqp = !amqp_bind.is_empty() || amqp_tls.is_some();
         // Several nodes without AMQP and HTTP can run on one host, and only one of them may have the directory: the user asks for the directory.
         let data = match directory {
-            None if !has_amqp && !has_http => None,
+            None if !has_amqp && !management.has_http() => None,
             directory => data_place(directory, node_name).map_err(Failure::usage)?,
         };
         Ok(ServeOptions {
@@ -104,14 +130,8 @@ impl Plan {
                 endpoints => endpoints.to_vec(),
             },
             amqp_bind,
-            http_bind,
-            metrics_bind: for_operators(&config.metrics.bind, METRICS_PORT),
-            http: config.http.clone(),
-            metrics: config.metrics.clone(),
-            disk_free_limit: config.disk_free_limit.unwrap_or(DISK_FREE_LIMIT),
-            config_file: arguments.config.clone(),
-            amqp_tls: tls,
-            http_tls,
+            is_managed: management.has_endpoints(),
+            amqp_tls,
             amqp: self.amqp()?,
             require_login: config.require_login,
             curve: config.curve_keys(&self.file).map_err(Failure::usage)?,
@@ -130,4 +150,32 @@ impl Plan {
         let host = self.environment.address.as_deref().unwrap_or("127.0.0.1").to_owned();
         Endpoint::Tcp(TcpAddress { host, port }).to_string()
     }
+}
+
+/// Whether the directory is in another place than usual, so that several nodes can run on one host.
+fn is_moved(arguments: &ServeArguments) -> bool {
+    !arguments.bind.is_empty() || arguments.port.is_some()
+}
+
+/// The data directory: the one that was given, or that of the platform.
+pub fn data_place(given: Option<&Path>, node_name: String) -> Result<Option<DataPlace>, String> {
+    let path = match given {
+        Some(path) if path == Path::new("none") => return Ok(None),
+        Some(path) => path.to_owned(),
+        None => {
+            state_directory().ok_or("no home directory is known; give --data-dir DIR, or --data-dir none")?
+        }
+    };
+    Ok(Some(DataPlace { path, node_name }))
+}
+
+/// Where programs of this user keep their state.
+fn state_directory() -> Option<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = match variable("XDG_STATE_HOME") {
+        Some(base) => base,
+        None if rustix::process::geteuid().is_root() => PathBuf::from("/var/lib"),
+        None => variable("HOME")?.join(".local/state"),
+    };
+    Some(base.join("hairstreak"))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::credentials::CredentialArguments;
-use crate::duration::bounded;
+use crate::numbers::bounded;
 
 /// Where a broker is if nobody says.
 const BROKER: &str = "tcp://127.0.0.1:5555";

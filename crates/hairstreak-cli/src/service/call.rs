@@ -27,7 +27,7 @@ pub fn call(arguments: &CallArguments) -> Result<(), Failure> {
     let credentials = arguments.credentials.credentials()?;
     let client = open(&arguments.brokers.list(), credentials, arguments.timeout)?;
     let replies = client.stream(&arguments.service, body).map_err(Failure::usage)?;
-    match client.is_numbered(GREETING_TIME.min(arguments.timeout)) {
+    match client.uses_hsn1(GREETING_TIME.min(arguments.timeout)) {
         Some(true) => {}
         Some(false) => {
             note("hairstreak: the broker does not number requests: one that is repeated may be done twice\n")

@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
-use hairstreak_server::{ServiceLimits, ServiceOptions};
+use hairstreak_node::{ServiceLimits, ServiceOptions};
 
-use crate::duration::bounded;
+use crate::numbers::bounded;
 
 /// Bytes of a service's name.
 const NAME_SIZES: RangeInclusive<usize> = 1..=255;

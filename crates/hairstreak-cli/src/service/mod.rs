@@ -9,7 +9,6 @@
 
 mod arguments;
 mod call;
-mod command;
 mod limits;
 mod services;
 mod worker;

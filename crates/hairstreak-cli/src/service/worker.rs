@@ -3,13 +3,11 @@
 use std::thread;
 
 use hairstreak::service::{MemoryStore, Worker, WorkerControl, WorkerError, WorkerOptions};
-use hairstreak_transport::raise_descriptor_limit;
+use hairstreak_process::{Children, ServiceCommand, raise_descriptor_limit};
 use signal_hook::iterator::Signals;
 
 use super::arguments::WorkerArguments;
-use super::command::ServiceCommand;
 use crate::failure::Failure;
-use crate::map::Children;
 use crate::output::note;
 use crate::signals;
 

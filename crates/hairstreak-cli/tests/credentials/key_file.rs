@@ -7,7 +7,7 @@ mod daemon;
 use std::fs;
 
 use daemon::Daemon;
-use hairstreak::{Credentials, Node, PublicKey};
+use hairstreak::{Component, Credentials, PublicKey};
 use hairstreak_socket::security::generate_key_pair;
 use rustix::process::Signal;
 
@@ -33,7 +33,7 @@ fn a_node_keeps_its_key_in_its_data_directory_and_says_it() {
             }
         };
         let credentials = Credentials::curve(keys.clone(), key);
-        let node = Node::builder().directory(&directory).credentials(credentials).build().unwrap();
+        let node = Component::builder().directory(&directory).credentials(credentials).build().unwrap();
         assert_eq!(node.list("").unwrap(), []);
         assert_eq!(serving.end_by(Signal::TERM).status, Some(0));
         key

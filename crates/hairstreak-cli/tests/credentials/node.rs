@@ -90,7 +90,7 @@ impl NearNode {
         let python = folder.join("../../.venv/bin/python");
         assert!(python.exists(), "{} is missing; scripts/test-setup makes it", python.display());
         let mut command = self.program(host, &python);
-        command.arg(folder.join("../hairstreak-server/tests/credentials/credentials.py")).args(words);
+        command.arg(folder.join("../hairstreak-management/tests/credentials/credentials.py")).args(words);
         command
     }
 

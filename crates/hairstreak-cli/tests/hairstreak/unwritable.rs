@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use hairstreak::{Node, Scope};
+use hairstreak::{Component, Scope};
 use hairstreak_testkit::BoundedChild;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -50,7 +50,8 @@ fn a_log_that_cannot_be_written_leaves_the_directory_at_work() {
         let mut line = String::new();
         BufReader::new(serving.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let endpoint = line.trim_end().strip_prefix("directory at ").unwrap();
-        let node = Node::builder().directory(endpoint).patience(Duration::from_secs(20)).build().unwrap();
+        let node =
+            Component::builder().directory(endpoint).patience(Duration::from_secs(20)).build().unwrap();
         let registered =
             ["a", "b", "c"].map(|name| node.queue(name).scope(Scope::Global).open().map(|_| ()).is_ok());
         kill_process(Pid::from_child(&serving), Signal::TERM).unwrap();

@@ -6,14 +6,14 @@ mod network;
 #[path = "../workbench/process.rs"]
 #[allow(dead_code, reason = "how a command ends matters to others")]
 mod process;
-#[path = "../../../hairstreak-server/tests/amqp/program.rs"]
+#[path = "../../../hairstreak-node/tests/amqp/program.rs"]
 mod program;
-#[path = "../../../hairstreak-server/tests/amqp/rabbitmq.rs"]
+#[path = "../../../hairstreak-node/tests/amqp/rabbitmq.rs"]
 #[allow(dead_code, reason = "the server's tests share one")]
 mod rabbitmq;
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
-#[path = "../../../hairstreak-server/tests/management/target.rs"]
+#[path = "../../../hairstreak-management/tests/management/target.rs"]
 mod target;
 
 mod our_node;

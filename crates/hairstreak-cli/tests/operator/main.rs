@@ -2,7 +2,7 @@
 
 #[path = "../workbench/process.rs"]
 mod process;
-#[path = "../../../hairstreak-server/tests/amqp/rabbitmq.rs"]
+#[path = "../../../hairstreak-node/tests/amqp/rabbitmq.rs"]
 #[allow(dead_code, reason = "the server's tests share a node in another way, and disturb each other")]
 mod rabbitmq;
 

@@ -69,7 +69,7 @@ fn check(client: Kind, worker: Kind, endpoint: &str, numbers: Option<bool>) {
             for version in [Version::V01, Version::V02] {
                 let options = ClientOptions { plain_version: version, ..ClientOptions::default() };
                 let client = Client::with_options(&[endpoint], options).unwrap();
-                assert_eq!(client.is_numbered(LONG), numbers, "{case}");
+                assert_eq!(client.uses_hsn1(LONG), numbers, "{case}");
                 let call = |number| client.call("shout", format!("request {number}")).unwrap();
                 let text = |number| call(number).frames().collect::<Vec<_>>().concat();
                 let replies = (0..COUNT).map(|number| String::from_utf8(text(number)).unwrap());

@@ -12,10 +12,9 @@
 //!   Every write fails from then on.
 //! - **Fault**: the system's first refusal, which redb does not repeat.
 
-use std::io;
-use std::mem;
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{io, mem};
 
 use redb::{BackendError, StorageBackend};
 

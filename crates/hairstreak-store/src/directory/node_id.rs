@@ -1,7 +1,6 @@
 //! `NodeId`: tells a data directory from every other one.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 

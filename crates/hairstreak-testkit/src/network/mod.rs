@@ -22,8 +22,9 @@ mod tests;
 
 use std::ops::{Index, IndexMut};
 
-use crate::simulator::Simulator;
 use direction::Direction;
+
+use crate::simulator::Simulator;
 
 pub use direction::{Path, Payload};
 pub use event::NetworkEvent;

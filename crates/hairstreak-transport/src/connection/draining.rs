@@ -3,8 +3,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 
-use super::Connection;
-use super::output_end::OutputEnd;
+use super::{Connection, OutputEnd};
 
 /// Reads of one turn while draining; [`Connection::drain`] is called again as long as there is more.
 const DISCARDED_READS_MAX: u32 = 64;

@@ -3,8 +3,7 @@
 use std::io::{self, IoSlice};
 use std::time::Instant;
 
-use super::Connection;
-use super::output_end::OutputEnd;
+use super::{Connection, OutputEnd};
 use crate::stream::Stream;
 
 /// A borrowed body of at least this size is written from where it lies when nothing waits before it.

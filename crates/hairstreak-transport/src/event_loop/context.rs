@@ -2,10 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::address::Address;
-use super::letter::Letter;
-use super::loop_set::LoopSet;
-use super::post::Post;
+use super::loop_set::{LoopSet, Post};
+use super::mailbox::{Address, Letter};
 use crate::connection::Connection;
 use crate::stream::Stream;
 

@@ -10,15 +10,11 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::BlockPool;
 
-use super::address::Address;
 use super::context::Context;
-use super::end::End;
-use super::letter::Letter;
-use super::loop_set::LoopSet;
-use super::mailbox::Mailbox;
+use super::loop_set::{LoopSet, Post};
+use super::mailbox::{Address, Letter, Mailbox};
 use super::options::LoopOptions;
-use super::post::Post;
-use super::protocol::Protocol;
+use super::protocol::{End, Protocol};
 use super::table::{Entry, Phase, Table};
 use super::turn::{call_entry, end_entry};
 use crate::connection::{Connection, Read};

@@ -1,6 +1,8 @@
 //! `LoopSet`: all loops as the others see them.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::collections::VecDeque;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use super::mailbox::Mailbox;
 use super::options::LoopOptions;
@@ -57,5 +59,45 @@ impl<L> LoopSet<L> {
 
     pub fn connection_has_ended(&self, loop_index: usize) {
         self.counts[loop_index].fetch_sub(1, Relaxed);
+    }
+}
+
+/// Letters on their way out of one loop.
+pub(super) struct Post<L> {
+    loop_index: usize,
+    /// Letters for this loop's own connections.
+    pub own: VecDeque<L>,
+    /// Letters for the other loops, by loop.
+    others: Vec<Vec<L>>,
+    /// Something is in `others`.
+    has_others: bool,
+}
+
+impl<L> Post<L> {
+    pub fn new(loop_count: usize, loop_index: usize) -> Post<L> {
+        let others = (0..loop_count).map(|_| Vec::new()).collect();
+        Post { loop_index, own: VecDeque::new(), others, has_others: false }
+    }
+
+    #[inline]
+    pub fn put(&mut self, loop_index: usize, letter: L) {
+        if loop_index == self.loop_index {
+            self.own.push_back(letter);
+        } else {
+            self.has_others = true;
+            self.others[loop_index].push(letter);
+        }
+    }
+
+    /// Posts what has gathered for the other loops.
+    pub fn send(&mut self, loops: &LoopSet<L>) {
+        if !std::mem::take(&mut self.has_others) {
+            return;
+        }
+        for (loop_index, letters) in self.others.iter_mut().enumerate() {
+            if !letters.is_empty() {
+                loops.mailbox(loop_index).put(letters);
+            }
+        }
     }
 }

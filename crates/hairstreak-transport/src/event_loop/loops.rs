@@ -5,11 +5,9 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::address::Address;
-use super::letter::Letter;
 use super::listening::Listening;
 use super::loop_set::LoopSet;
-use super::mailbox::Mailbox;
+use super::mailbox::{Address, Letter, Mailbox};
 use super::options::LoopOptions;
 use super::protocol::Protocol;
 use super::turn::Loop;

@@ -3,10 +3,15 @@
 //! A loop gathers letters for each other loop during its turn and puts them into the other's mailbox together: one lock
 //! for a batch. The owner takes all that is there at once. Whether the owner sleeps is kept under the same lock, so
 //! that no letter is left lying and a loop that is awake is never woken.
+//!
+//! - `Address`: where a connection lives, for mail to it.
+//! - `Letter`: what a loop is handed by the other loops and by other threads.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::listening::Listening;
 use crate::poller::Poller;
+use crate::stream::Stream;
 
 /// A loop's mailbox of letters `L`, and how to wake its owner.
 pub(super) struct Mailbox<L> {
@@ -58,4 +63,35 @@ impl<L> Mailbox<L> {
         inside.sleeps = inside.letters.is_empty();
         inside.sleeps
     }
+}
+
+/// A connection of some loop. An address stays valid for as long as its connection lives; mail to a connection that
+/// has ended is dropped. The default is the first connection of the first loop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Address {
+    pub(super) loop_index: u32,
+    pub(super) index: u32,
+    /// Tells the connection from another one that has its index later.
+    pub(super) serial: u32,
+}
+
+impl Address {
+    /// The loop that owns the connection, counted from 0.
+    pub fn loop_index(self) -> usize {
+        self.loop_index as usize
+    }
+}
+
+/// What a loop is handed: `P` is the type of the protocols, `M` of their mail.
+pub(super) enum Letter<P, M> {
+    /// Mail for a connection.
+    Mail { to: Address, mail: M },
+    /// Held output of a connection may leave.
+    Release { to: Address, ticket: u64 },
+    /// A connection to own.
+    Adopt { stream: Stream, protocol: Box<P> },
+    /// A listener to accept from.
+    Listen(Listening<P>),
+    /// Every connection is to end.
+    Stop,
 }

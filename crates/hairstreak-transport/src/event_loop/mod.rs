@@ -11,29 +11,25 @@
 //! of bytes; then all that was put out is written and all mail is posted. Nothing blocks but the wait for events, which lasts until
 //! the next timer, and short waits for locks: a connection that finds a lock taken for longer is deferred to the next turn.
 //!
-//! Reading order: `protocol` and `context` (what a protocol is given), `letter`, `mailbox`, `post`, `loop_set`, `table` (the connections of a
+//! Reading order: `protocol` and `context` (what a protocol is given), `mailbox`, `loop_set`, `table` (the connections of a
 //! loop), `turn` (one turn), `listening`, `loops` (the threads). `harness` is for tests.
 
-mod address;
 mod context;
-mod end;
 mod harness;
-mod letter;
 mod listening;
 mod loop_set;
 mod loops;
 mod mailbox;
 mod options;
-mod post;
 mod protocol;
 mod table;
 mod turn;
 
-pub use address::Address;
 pub use context::Context;
-pub use end::End;
 #[doc(hidden)]
 pub use harness::Harness;
 pub use loops::{EventLoops, Handle};
+pub use mailbox::Address;
 pub use options::{LoopOptions, OnAcceptFailure, OnFailure};
+pub use protocol::End;
 pub use protocol::Protocol;

@@ -1,9 +1,8 @@
 //! `LoopOptions`: how many loops there are, and their bounds.
 
-use std::fmt;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use crate::endpoint::Endpoint;
 

@@ -3,14 +3,17 @@
 //! ```text
 //!   handle_start --> handle_bytes, handle_mail, handle_released, handle_written, handle_timeout, handle_deferred --> handle_end
 //! ```
+//!
+//! - `End`: why a connection is over.
 
 use std::error::Error;
+use std::io;
 use std::time::Instant;
 
 use hairstreak_base::BodyBuffer;
+use thiserror::Error;
 
 use super::context::Context;
-use super::end::End;
 
 /// What is spoken on one connection. Every method is called in the turn of the loop that owns the connection; no method
 /// blocks, or waits for a lock longer than [`Context::patience`] says: it defers then. An error ends the connection at once: what was put out before and is not held is written as far
@@ -96,4 +99,24 @@ pub trait Protocol: Sized + Send + 'static {
 
     /// The connection is over. Mail can still be sent.
     fn handle_end(&mut self, _end: End<Self::Error>, _context: &mut Context<'_, Self, Self::Mail>) {}
+}
+
+/// Why a connection is over.
+#[derive(Debug, Error)]
+pub enum End<E: Error> {
+    /// This side closed it, and the peer has everything.
+    #[error("this side closed the connection")]
+    Closed,
+    /// The stream broke.
+    #[error("the connection failed: {0}")]
+    Failed(#[from] io::Error),
+    /// The protocol ended it.
+    #[error("{0}")]
+    Protocol(E),
+    /// It was not established in time.
+    #[error("the connection was not established in time")]
+    NotEstablished,
+    /// The peer did not take in time what was left when this side closed.
+    #[error("the peer did not take in time what was left")]
+    NotDrained,
 }

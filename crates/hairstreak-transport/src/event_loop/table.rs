@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use slab::Slab;
 
-use super::address::Address;
+use super::mailbox::Address;
 use crate::connection::Connection;
 
 /// Serials fit beside an index into a poller's token, with a bit to spare for listeners.

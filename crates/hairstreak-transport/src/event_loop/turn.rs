@@ -6,14 +6,11 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::{BlockPool, TimerQueue};
 
-use super::address::Address;
 use super::context::{Context, Wish};
-use super::end::End;
-use super::letter::Letter;
 use super::listening::{Accepted, Listening};
-use super::loop_set::LoopSet;
-use super::post::Post;
-use super::protocol::Protocol;
+use super::loop_set::{LoopSet, Post};
+use super::mailbox::{Address, Letter};
+use super::protocol::{End, Protocol};
 use super::table::{Entry, Phase, Table};
 use crate::connection::{Connection, Drained, Read};
 use crate::poller::Readiness;

@@ -17,10 +17,10 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use thiserror::Error;
 
+use super::memory::SegmentError;
 use super::passing;
 use super::preamble::{self, PREAMBLE_SIZE, Refusal, TAKEN};
 use super::segment::Segment;
-use super::segment_error::SegmentError;
 
 /// Why two processes did not agree on shared memory.
 #[derive(Debug, Error)]

@@ -11,8 +11,7 @@ use rustix::fs::{MemfdFlags, SealFlags};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags};
 use rustix::process::{Resource, getrlimit};
-
-use super::segment_error::SegmentError;
+use thiserror::Error;
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
 /// What `fstatfs` says of a memfd that is not made of huge pages: those can be gone when they are touched.
@@ -125,4 +124,35 @@ fn is_strict() -> bool {
     *STRICT.get_or_init(|| {
         std::fs::read_to_string("/proc/sys/vm/overcommit_memory").is_ok_and(|mode| mode.trim() == "2")
     })
+}
+
+/// The smallest ring.
+pub const RING_SIZE_MIN: usize = 4096;
+/// The largest ring.
+pub const RING_SIZE_MAX: usize = 64 << 20;
+
+/// Why there is no segment.
+#[derive(Debug, Error)]
+pub enum SegmentError {
+    /// The system has none to give.
+    #[error("no shared memory: {0}")]
+    System(#[from] std::io::Error),
+    /// The host promises no more memory than it has, and kills who touches what it cannot give.
+    #[error("no shared memory: this host accounts memory strictly (vm.overcommit_memory = 2)")]
+    Strict,
+    /// Files of this process may not be that large.
+    #[error("no shared memory: the process's limit on the size of files is too low")]
+    FileSize,
+    /// No ring can have that size.
+    #[error("no ring of {0} bytes: a power of two from {RING_SIZE_MIN} to {RING_SIZE_MAX} it must be")]
+    RingSize(usize),
+    /// The peer passed another descriptor than was agreed on.
+    #[error("the peer passed no descriptor of a sealed segment of that size")]
+    Unfit,
+}
+
+impl From<Errno> for SegmentError {
+    fn from(error: Errno) -> SegmentError {
+        SegmentError::System(error.into())
+    }
 }

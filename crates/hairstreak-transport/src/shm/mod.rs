@@ -18,13 +18,12 @@ mod passing;
 mod preamble;
 mod rings;
 mod segment;
-mod segment_error;
 
 pub use handover::HandoverError;
 pub(crate) use handover::{Giving, Handover, Taking};
 pub(crate) use memory::SharedMemory;
+pub use memory::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError};
 pub(crate) use passing::{receive, send, send_with};
 pub use preamble::Refusal;
 pub(crate) use rings::Rings;
 pub use segment::{Segment, Side};
-pub use segment_error::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError};

@@ -1,6 +1,8 @@
 //! `Segment`: the memory that two processes share, made by one of them and checked by the other.
 //!
 //! Its pages are used as they are touched.
+//!
+//! - `SegmentError`: why there is no shared memory.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -8,8 +10,7 @@ use std::sync::Arc;
 
 use hairstreak_base::byte_ring::{RingMemory, RingWords};
 
-use super::memory::SharedMemory;
-use super::segment_error::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError};
+use super::memory::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError, SharedMemory};
 
 /// Where the words of the second ring are, and where the bytes begin.
 const WORDS_SIZE: usize = 2048;

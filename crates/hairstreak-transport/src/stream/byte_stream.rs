@@ -17,8 +17,7 @@ use std::time::Duration;
 
 use rustix::net::{self, sockopt};
 
-use super::establish::{Established, Establishing, Next, Outcome};
-use super::layer::{ClientLayer, ServerLayer};
+use super::establish::{ClientLayer, Established, Establishing, Next, Outcome, ServerLayer};
 use super::socket;
 use super::tls::{Handshake, Tls, TlsSession};
 use crate::endpoint::IpcAddress;

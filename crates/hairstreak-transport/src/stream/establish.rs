@@ -6,12 +6,14 @@
 //!                             giving, taking (shm/handover.rs) --agreed--> the rings' bytes
 //!                             handshake (tls/handshake.rs) --agreed--> the bytes in the records of TLS
 //! ```
+//!
+//! - Layers: what the two sides of a connection put between their socket and their bytes.
 
 use std::io;
 use std::os::fd::BorrowedFd;
 
 use super::socket;
-use super::tls::{Handshake, Progress, Tls};
+use super::tls::{Handshake, Progress, Tls, TlsClient, TlsServer};
 use crate::shm::{Giving, Handover, Rings, Side, Taking};
 use crate::vortex::{self, AttachProgress, Attaching};
 
@@ -107,4 +109,33 @@ impl Establishing {
             }
         })
     }
+}
+
+/// The connecting side's layer; see [`Stream::with_client_layer`](crate::Stream::with_client_layer).
+#[derive(Clone, Debug)]
+pub enum ClientLayer {
+    /// None: the socket's bytes are the stream's.
+    Plain,
+    /// Rings in shared memory, over a unix socket. This side makes them and passes them on.
+    Rings {
+        /// Bytes in each direction: a power of two from [`RING_SIZE_MIN`](crate::shm::RING_SIZE_MIN) to
+        /// [`RING_SIZE_MAX`](crate::shm::RING_SIZE_MAX).
+        ring_size: usize,
+    },
+    /// TLS, over any socket.
+    Tls(TlsClient),
+}
+
+/// The accepting side's layer; see [`Listener::with_layer`](crate::Listener::with_layer).
+#[derive(Clone, Debug)]
+pub enum ServerLayer {
+    /// None: the socket's bytes are the stream's.
+    Plain,
+    /// Rings in shared memory that the connecting side passes over the unix socket.
+    Rings {
+        /// A peer that brings larger ones, in bytes in each direction, is refused.
+        ring_size_max: usize,
+    },
+    /// TLS, over any socket.
+    Tls(TlsServer),
 }

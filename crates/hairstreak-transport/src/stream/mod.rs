@@ -6,17 +6,16 @@
 //!                                     bytes through TLS, over the socket
 //! ```
 //!
-//! Reading order: `byte_stream` (what every stream can do), `layer` and `establish` (what happens before
+//! Reading order: `byte_stream` (what every stream can do), `establish` (what happens before
 //! the first byte), `socket`, `sharing` (a protocol's own agreement about shared memory), `tls`.
 
 mod byte_stream;
 mod establish;
-mod layer;
 mod sharing;
 mod socket;
 pub mod tls;
 
 pub use byte_stream::Stream;
 pub use establish::Established;
-pub use layer::{ClientLayer, ServerLayer};
+pub use establish::{ClientLayer, ServerLayer};
 pub(crate) use socket::{connect_unix, pair, unix_address};

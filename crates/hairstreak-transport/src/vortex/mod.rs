@@ -14,13 +14,12 @@
 //! reads its stream no further, and the card grants the sender no more memory.
 //!
 //! Reading order: [`VortexAddress`], `hello` (the bytes of the agreement), `attaching` and `listener` (a process's side), `fabric`, `rank`,
-//! `attachment`, `link`, `due` (the fabric's side), [`FabricClock`].
+//! `attachment`, `link`, `rank` (the fabric's side), [`FabricClock`].
 
 mod address;
 mod attaching;
 mod attachment;
 mod clock;
-mod due;
 mod error;
 mod fabric;
 mod hello;

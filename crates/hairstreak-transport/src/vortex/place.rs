@@ -1,4 +1,4 @@
-//! Where the fabric of a name is found.
+//! The place of a fabric: the unix socket where its process is found.
 
 use std::io;
 use std::os::fd::OwnedFd;

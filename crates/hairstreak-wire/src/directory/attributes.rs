@@ -3,7 +3,7 @@
 //! The directory stores them and passes them on. On the wire each is two frames, key and value.
 
 use super::field::{self, FieldError};
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// The largest number of attributes of an entry.
 pub const ATTRIBUTE_COUNT_MAX: usize = 16;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Blame;
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// The frame that names the protocol and its version.
 pub const PROTOCOL: &[u8] = b"HSD1";

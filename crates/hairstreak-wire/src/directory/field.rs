@@ -2,7 +2,7 @@
 //! need no type of their own. Every error names its field.
 
 use crate::Blame;
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// Why a field was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

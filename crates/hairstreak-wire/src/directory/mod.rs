@@ -19,7 +19,6 @@ mod endpoint;
 mod envelope;
 mod field;
 mod name;
-mod owner;
 mod reply;
 mod request;
 #[cfg(test)]
@@ -30,6 +29,6 @@ pub use endpoint::{ENDPOINT_SIZE_MAX, Endpoint};
 pub use envelope::{Envelope, EnvelopeError, PROTOCOL, REQUEST_ID_SIZE_MAX, RequestId};
 pub use field::FieldError;
 pub use name::{NAME_SIZE_MAX, Name};
-pub use owner::{OWNER_SIZE, Owner};
+pub use name::{OWNER_SIZE, Owner};
 pub use reply::{ErrorCode, FRAME_COUNT_MAX, LIST_ENTRY_COUNT_MAX, Reply, ReplyError, TEXT_SIZE_MAX};
 pub use request::{RefusedRequest, Registration, Request, RequestError};

@@ -15,7 +15,7 @@ use super::envelope::{Envelope, EnvelopeError, Opened};
 use super::field::{self, FieldError};
 use super::name::Name;
 use crate::Blame;
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// The largest number of entries in a LIST reply.
 pub const LIST_ENTRY_COUNT_MAX: usize = 256;

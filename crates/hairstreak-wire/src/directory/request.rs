@@ -12,11 +12,10 @@ use super::attributes::Attributes;
 use super::endpoint::Endpoint;
 use super::envelope::{Envelope, EnvelopeError, Opened};
 use super::field::{self, FieldError};
-use super::name::{NAME_SIZE_MAX, Name};
-use super::owner::Owner;
+use super::name::{NAME_SIZE_MAX, Name, Owner};
 use super::reply::{ErrorCode, Reply};
 use crate::Blame;
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// What a client asks.
 #[derive(Clone, Debug, PartialEq, Eq)]

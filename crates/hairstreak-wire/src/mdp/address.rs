@@ -7,7 +7,7 @@
 //! Forty-eight printable characters of ASCII, because some workers take it for a string. No routing id of a peer is in it:
 //! a client is found by it after the broker has started again and its peers have other routing ids.
 
-use crate::numbered::{ClientId, RequestId};
+use crate::hsn1::{ClientId, RequestId};
 
 /// The size of every address, in bytes.
 pub const ADDRESS_SIZE: usize = 2 * BINARY_SIZE;

@@ -3,7 +3,7 @@
 use super::service::SERVICE_NAME_SIZE_MAX;
 use super::version::Version;
 use crate::Blame;
-use crate::escaped::escaped;
+use crate::blame::escaped;
 
 /// Why a message is no command of MDP, or not one for this side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

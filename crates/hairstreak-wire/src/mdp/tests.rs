@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::numbered::{ClientId, RequestId};
+use crate::hsn1::{ClientId, RequestId};
 
 const BODY: &[&[u8]] = &[b"body", b"", b"more"];
 

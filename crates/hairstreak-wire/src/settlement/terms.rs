@@ -6,8 +6,7 @@
 //! ```
 
 use super::error::SettlementError;
-use crate::zmtp::Properties;
-use crate::zmtp::metadata;
+use crate::zmtp::{Properties, metadata};
 
 const PROPERTY: &str = SettlementTerms::PROPERTY;
 /// What this side speaks; a peer that speaks more understands this too.

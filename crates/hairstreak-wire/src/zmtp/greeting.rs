@@ -15,7 +15,8 @@
 //! rest when the peer has named one. Every major version from 3 on is accepted: such a peer speaks 3.1 to us.
 //! Whatever is no ZMTP 3 is refused at the first byte that tells, before the greeting is complete.
 
-use crate::{Blame, escaped::escaped};
+use crate::Blame;
+use crate::blame::escaped;
 
 /// The size of a greeting, in bytes.
 pub const GREETING_SIZE: usize = 64;

@@ -36,16 +36,16 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::{
-    command::{self, Command, CommandError},
-    frame::{self, FrameError},
-    greeting::{GREETING_SIZE, Greeting, GreetingError, START_SIZE},
-    mechanism::{Mechanism, Progress, curve::CurveCipher, name},
-    metadata::MetadataError,
-    peer::{LocalPeer, PeerError, RemotePeer},
-    role::{Acceptance, Credentials, Entropy, Role, Verdict},
-};
-use crate::{Blame, escaped::escaped};
+use super::command::{self, Command, CommandError};
+use super::frame::{self, FrameError};
+use super::greeting::{GREETING_SIZE, Greeting, GreetingError, START_SIZE};
+use super::mechanism::curve::CurveCipher;
+use super::mechanism::{Mechanism, Progress, name};
+use super::metadata::MetadataError;
+use super::peer::{LocalPeer, PeerError, RemotePeer};
+use super::role::{Acceptance, Credentials, Entropy, Role, Verdict};
+use crate::Blame;
+use crate::blame::escaped;
 
 /// What a peer may make us hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,16 +12,15 @@ mod plain;
 
 use std::sync::Arc;
 
-use super::{
-    command::Command,
-    handshake::HandshakeError,
-    metadata::Properties,
-    role::{Acceptance, Credentials, Entropy, Role},
-};
-use crate::escaped::escaped;
 use curve::{CurveCipher, CurveClient, CurveServer};
 use null::Null;
 use plain::{PlainClient, PlainServer};
+
+use super::command::Command;
+use super::handshake::HandshakeError;
+use super::metadata::Properties;
+use super::role::{Acceptance, Credentials, Entropy, Role};
+use crate::blame::escaped;
 
 /// A mechanism in progress.
 #[derive(Clone, Debug)]

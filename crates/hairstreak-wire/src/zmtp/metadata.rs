@@ -10,7 +10,8 @@
 //! Invariants: parsed metadata has no two properties of one name and at most
 //! [`PROPERTY_COUNT_MAX`] in all; its size is bounded by that of the command it came in.
 
-use crate::{Blame, escaped::escaped};
+use crate::Blame;
+use crate::blame::escaped;
 
 /// The largest number of properties of a peer.
 pub const PROPERTY_COUNT_MAX: usize = 64;

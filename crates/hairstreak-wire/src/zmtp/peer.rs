@@ -1,10 +1,9 @@
 //! The two ends of a connection as READY describes them. Not the handshake that carries it.
 
-use super::{
-    metadata::{self, Properties},
-    socket_type::SocketType,
-};
-use crate::{Blame, escaped::escaped};
+use super::metadata::{self, Properties};
+use super::socket_type::SocketType;
+use crate::Blame;
+use crate::blame::escaped;
 
 /// The largest routing id, in bytes.
 pub const ROUTING_ID_SIZE_MAX: usize = 255;

@@ -8,10 +8,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::mechanism::{
-    curve::{CookieKeys, KeyPair, PublicKey},
-    name,
-};
+use super::mechanism::curve::{CookieKeys, KeyPair, PublicKey};
+use super::mechanism::name;
 
 /// The largest username or password, in bytes.
 pub const LOGIN_SIZE_MAX: usize = 255;

@@ -14,9 +14,8 @@ use std::time::{Duration, Instant};
 
 use hairstreak_socket::{Context, Message, Pull, Push};
 
-use super::burn::{burn, process_time, thread_time};
-use super::error::CalibrationError;
-use super::median::median;
+use super::core::{burn, process_time, thread_time};
+use super::figures::{CalibrationError, median};
 use crate::topology::settling::settled;
 
 /// A message that takes this long will never come.

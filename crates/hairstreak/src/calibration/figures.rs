@@ -1,8 +1,36 @@
-//! `Calibration`: the figures of a machine.
+//! `Calibration`: the figures of a machine, and the errors of measuring them.
 
 use std::time::Duration;
 
 use hairstreak_model::{Links, Network, Pipeline, PipelineError};
+use hairstreak_socket::{BindError, ConnectError, OpenError, RecvError, SendError};
+use thiserror::Error;
+
+/// Why a machine could not be measured.
+#[derive(Debug, Error)]
+pub enum CalibrationError {
+    /// No socket.
+    #[error("cannot open a socket: {0}")]
+    Open(#[from] OpenError),
+    /// Nowhere to listen.
+    #[error("cannot listen: {0}")]
+    Bind(#[from] BindError),
+    /// Nobody to connect to.
+    #[error("cannot connect: {0}")]
+    Connect(#[from] ConnectError),
+    /// A message was not sent.
+    #[error("cannot send: {0}")]
+    Send(#[from] SendError),
+    /// A message did not come.
+    #[error("a message did not come: {0}")]
+    Receive(#[from] RecvError),
+    /// A measuring thread could not be started, or panicked.
+    #[error("a measuring thread failed: {0}")]
+    Thread(String),
+    /// The figures make no sense, as where clocks do not go on.
+    #[error("the machine gave figures that cannot be: {0}")]
+    Figures(#[from] hairstreak_model::LinksError),
+}
 
 /// The measured figures of a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,5 +59,28 @@ impl Calibration {
             None => pipeline.with_cores(self.cores)?,
         };
         pipeline.with_network(Network::Links(self.links.clone()))?.with_wake_up(self.wake_up)
+    }
+}
+
+/// The one in the middle, or the mean of the two; 0 of none.
+pub(super) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
+    match (values.get(low), values.get(high)) {
+        (Some(low), Some(high)) => (low + high) / 2.0,
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
+        assert_eq!(median(vec![7.0]), 7.0);
+        assert_eq!(median(Vec::new()), 0.0);
     }
 }

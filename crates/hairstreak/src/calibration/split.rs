@@ -3,19 +3,16 @@
 //! Each stage is kept to a core of its own. The work is a loop of so many rounds, counted out beforehand, so that it can be as short as a microsecond. The monolith and the
 //! splits take turns: a machine that becomes slower meanwhile does so for all of them.
 
-use std::fmt;
 use std::hint::black_box;
-use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fmt, process, thread};
 
 use hairstreak_socket::{Context, Options, Pull, Push};
 use serde::Serialize;
 
 use super::core::{cores, keep_to};
-use super::error::CalibrationError;
-use super::median::median;
+use super::figures::{CalibrationError, median};
 
 /// The longest work that is split.
 pub const SPLIT_WORK_MAX: Duration = Duration::from_millis(1);

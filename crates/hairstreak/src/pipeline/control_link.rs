@@ -7,9 +7,8 @@ use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::settlement::ControlMessage;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing};
 
-use super::absence::Absence;
 use super::error::{PipelineError, SinkError};
-use super::options::PipelineOptions;
+use super::options::{Absence, PipelineOptions};
 
 /// The sink's end.
 #[derive(Debug)]

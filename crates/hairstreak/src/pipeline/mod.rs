@@ -97,7 +97,6 @@
 //! tasks have another epoch ([`TaskId::epoch`]); from when the sink has heard of it, it drops results of the earlier one
 //! that come late, and [`Sink::completion`] counts for the new one alone.
 
-mod absence;
 mod control;
 mod control_link;
 mod dead_letters;

@@ -8,10 +8,9 @@ use hairstreak_socket::settlement::{Batch, Content, ControlMessage, TaskId, spli
 use hairstreak_socket::{BindError, Context, Endpoint, Interest, Message, Poller, Pull, RecvError};
 use hairstreak_wire::settlement::Ready;
 
-use super::absence::LOOK_INTERVAL;
 use super::control_link::ControlLink;
 use super::error::{PipelineError, SinkError};
-use super::options::PipelineOptions;
+use super::options::{LOOK_INTERVAL, PipelineOptions};
 use super::reports::Reports;
 use super::seen_tasks::SeenTasks;
 use super::settler::Settler;

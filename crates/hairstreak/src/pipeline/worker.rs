@@ -9,9 +9,8 @@ use hairstreak_socket::{
     BindError, ConnectError, Context, Endpoint, Message, Options, Outgoing, Pull, Push, RecvError, SendError,
 };
 
-use super::absence::{Absence, LOOK_INTERVAL};
 use super::error::{PipelineError, WorkerError};
-use super::options::PipelineOptions;
+use super::options::{Absence, LOOK_INTERVAL, PipelineOptions};
 use super::pace::Pace;
 
 /// Tasks taken at once.

@@ -7,9 +7,8 @@ use std::time::Duration;
 use hairstreak::pipeline::{
     DeadLetter, DeadLetterSink, Finished, PipelineOptions, RefusalCause, Reply, Sink, Task, Worker,
 };
-use hairstreak_testkit::{until, until_at_least};
-
 use hairstreak_socket::RecvError;
+use hairstreak_testkit::{until, until_at_least};
 
 use crate::part::{Part, bounded};
 use crate::{LONG, ends};

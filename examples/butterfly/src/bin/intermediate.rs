@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, node, run, show};
+use butterfly::{Arguments, Usage, join, run, show};
 use hairstreak::{Scope, Style};
 
 const USAGE: Usage<2> = Usage {
@@ -19,9 +19,9 @@ fn main() -> ExitCode {
 
 fn intermediate(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
     let [in_interface, out_interface] = &arguments.interfaces;
-    let node = node(&arguments.host)?;
-    let gathered = node.queue("INTERMEDIATE_IN").scope(Scope::Global).interface(in_interface).open()?;
-    let handed_out = node
+    let component = join(&arguments.host)?;
+    let gathered = component.queue("INTERMEDIATE_IN").scope(Scope::Global).interface(in_interface).open()?;
+    let handed_out = component
         .exchange("INTERMEDIATE_OUT")
         .scope(Scope::Global)
         .style(Style::LoadBalancing)

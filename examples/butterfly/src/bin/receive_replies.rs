@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use butterfly::{Arguments, Usage, node, run, show};
+use butterfly::{Arguments, Usage, join, run, show};
 use hairstreak::Scope;
 
 const USAGE: Usage<1> = Usage {
@@ -19,10 +19,11 @@ fn main() -> ExitCode {
 
 fn receive_replies(arguments: &Arguments<1>) -> Result<(), Box<dyn Error>> {
     let [in_interface] = &arguments.interfaces;
-    let node = node(&arguments.host)?;
-    let replies = node.queue("RECEIVE_REPLIES_IN").scope(Scope::Global).interface(in_interface).open()?;
-    let sync = node.exchange("SYNC_OUT").open()?;
-    node.bind("SYNC_OUT", "SYNC_IN")?;
+    let component = join(&arguments.host)?;
+    let replies =
+        component.queue("RECEIVE_REPLIES_IN").scope(Scope::Global).interface(in_interface).open()?;
+    let sync = component.exchange("SYNC_OUT").open()?;
+    component.bind("SYNC_OUT", "SYNC_IN")?;
     // Nobody may be looking.
     let _ = show("Ready.");
 

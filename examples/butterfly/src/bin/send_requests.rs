@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use butterfly::{Arguments, Usage, node, run, show};
+use butterfly::{Arguments, Usage, join, run, show};
 use hairstreak::{Scope, Style};
 
 const USAGE: Usage<2> = Usage {
@@ -22,14 +22,14 @@ fn main() -> ExitCode {
 
 fn send_requests(arguments: &Arguments<2>) -> Result<(), Box<dyn Error>> {
     let [out_interface, sync_interface] = &arguments.interfaces;
-    let node = node(&arguments.host)?;
-    let requests = node
+    let component = join(&arguments.host)?;
+    let requests = component
         .exchange("SEND_REQUESTS_OUT")
         .scope(Scope::Global)
         .style(Style::LoadBalancing)
         .interface(out_interface)
         .open()?;
-    let sync = node.queue("SYNC_IN").scope(Scope::Global).interface(sync_interface).open()?;
+    let sync = component.queue("SYNC_IN").scope(Scope::Global).interface(sync_interface).open()?;
 
     let transaction_count = arguments.number;
     loop {

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
-use hairstreak::{Node, Scope};
+use hairstreak::{Component, Scope};
 use hairstreak_testkit::BoundedCommand;
 
 use crate::host::Host;
@@ -76,13 +76,13 @@ fn who_has_a_result_to_show_ends_without_a_window() {
 fn who_only_says_that_it_is_ready_works_without_a_window() {
     let (_node, port) = serve(&Host::Own, "0");
     let directory = format!("127.0.0.1:{port}");
-    let node = Node::builder().directory(&directory).build().unwrap();
-    let sync = node.queue("SYNC_IN").scope(Scope::Global).interface("lo").open().unwrap();
-    let replies = node.exchange("REPLIES").open().unwrap();
+    let component = Component::builder().directory(&directory).build().unwrap();
+    let sync = component.queue("SYNC_IN").scope(Scope::Global).interface("lo").open().unwrap();
+    let replies = component.exchange("REPLIES").open().unwrap();
     let mut command = Command::new(RECEIVE_REPLIES);
     let _receive_replies =
         Blind(command.args([&directory, "lo", "2"]).stdout(closed()).stderr(closed()).spawn().unwrap());
-    node.bind("REPLIES", "RECEIVE_REPLIES_IN").unwrap();
+    component.bind("REPLIES", "RECEIVE_REPLIES_IN").unwrap();
     assert!(replies.wait_for_queues(1, PATIENCE));
     for _ in 0..2 {
         replies.send(b"reply").unwrap();

@@ -1,4 +1,4 @@
-//! A row of hostile company: good clients send and receive messages, alone and in company, in turns.
+//! A row of hostile load: good clients send and receive messages, alone and beside the load, in turns.
 
 use serde::Serialize;
 
@@ -7,7 +7,7 @@ use super::super::case::CaseName;
 use super::super::plan::Row;
 use super::super::sample::{SampleError, Subject};
 use super::super::server::{Running, ServerKind};
-use super::company::{Company, CompanyKind};
+use super::load::{Load, LoadKind};
 use crate::statistics::Spread;
 
 /// The bytes of a body.
@@ -17,22 +17,22 @@ pub const PERCENT_WANTED: f64 = 90.0;
 /// The longest time that 999 of 1000 of their round trips may take beside an attack from another virtual host, in milliseconds.
 pub const P999_MS_WANTED: f64 = 50.0;
 
-/// The figures of a good producer and its consumer in one kind of company.
+/// The figures of a good producer and its consumer beside one kind of load.
 #[derive(Debug, Serialize)]
 pub struct HostileRow {
     /// `hairstreak` or `RabbitMQ`.
     pub contender: &'static str,
-    /// The name of the company.
-    pub company: String,
+    /// The name of the load.
+    pub load: String,
     /// How often both samples were taken.
     pub n: usize,
     /// Messages per second, alone.
     pub alone: Spread,
-    /// Messages per second, in company.
+    /// Messages per second, beside the load.
     pub beside: Spread,
-    /// The rate in company, in per cent of the rate alone just before.
+    /// The rate beside the load, in per cent of the rate alone just before.
     pub percent: Spread,
-    /// Malformed frames, channels, lists or steps of an attack per second, if the company is a flood.
+    /// Malformed frames, channels, lists or steps of an attack per second, if the load is a flood.
     pub flood_per_s: Option<Spread>,
     /// The 99.9th percentile of the round trips of good clients beside an attack from another virtual host, in milliseconds.
     pub round_trip_p999_ms: Option<Spread>,
@@ -47,11 +47,11 @@ pub enum HostileError {
     /// A sample failed.
     #[error(transparent)]
     Sample(#[from] SampleError),
-    /// The company could not connect, or the broker stopped a flood.
-    #[error("{company}, {broker}: {error}")]
-    Company {
-        /// The company.
-        company: String,
+    /// The load could not connect, or the broker stopped a flood.
+    #[error("{load}, {broker}: {error}")]
+    Load {
+        /// The load.
+        load: String,
         /// The broker.
         broker: &'static str,
         /// Why.
@@ -59,7 +59,7 @@ pub enum HostileError {
     },
 }
 
-/// Measures each kind of company `repeat_count` times.
+/// Measures each kind of load `repeat_count` times.
 pub fn measure(
     server: &Running,
     idle_count: u32,
@@ -68,15 +68,14 @@ pub fn measure(
 ) -> Result<Vec<HostileRow>, HostileError> {
     let row = Row { case: CaseName::InOut, size: BODY_SIZE, loop_count: None };
     let subject = Subject { server, row, sample_s, client_cores: None };
-    let mut rates: Vec<_> = CompanyKind::of(server).map(|kind| (kind, Vec::new())).collect();
+    let mut rates: Vec<_> = LoadKind::of(server).map(|kind| (kind, Vec::new())).collect();
     for repeat in 1..=repeat_count {
         for (kind, rates) in &mut rates {
             let text = kind.text(idle_count);
             eprintln!("broker {repeat}/{repeat_count}: in and out beside {text}, {}", server.kind.text());
-            let failed =
-                |error| HostileError::Company { company: text.clone(), broker: server.kind.text(), error };
+            let failed = |error| HostileError::Load { load: text.clone(), broker: server.kind.text(), error };
             let alone = subject.sample()?.rate();
-            let company = Company::start(*kind, server, idle_count).map_err(failed)?;
+            let load = Load::start(*kind, server, idle_count).map_err(failed)?;
             let beside = subject.sample()?.rate();
             let p999_ms = if kind.is_elsewhere() {
                 let row = Row { case: CaseName::RoundTrip, ..row };
@@ -85,13 +84,13 @@ pub fn measure(
             } else {
                 None
             };
-            rates.push((alone, beside, p999_ms, company.end().map_err(failed)?));
+            rates.push((alone, beside, p999_ms, load.end().map_err(failed)?));
         }
     }
     let rows = rates.iter().filter_map(|(kind, rates)| {
         Some(HostileRow {
             contender: server.kind.text(),
-            company: kind.text(idle_count),
+            load: kind.text(idle_count),
             n: rates.len(),
             alone: Spread::of(rates.iter().map(|(alone, ..)| *alone))?,
             beside: Spread::of(rates.iter().map(|(_, beside, ..)| *beside))?,

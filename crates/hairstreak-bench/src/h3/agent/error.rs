@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hairstreak_server::StartError;
+use hairstreak_node::StartError;
 
 use crate::broker::amqp::AmqpError;
 use crate::broker::server::ServerError;

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 
-use hairstreak_server::{AmqpOptions, ServeOptions, Server};
+use hairstreak_node::{AmqpOptions, ServeOptions, Server};
 use hairstreak_transport::Endpoint;
 
 use super::error::AgentError;

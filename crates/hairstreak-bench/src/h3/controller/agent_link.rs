@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use hairstreak_transport::end_with_parent;
+use hairstreak_process::end_with_parent;
 use rustix::net::sockopt;
 
 use super::error::H3Error;

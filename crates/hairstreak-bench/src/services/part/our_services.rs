@@ -7,7 +7,7 @@ use std::thread;
 
 use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
-use hairstreak_server::{ServeOptions, Server, ServiceOptions};
+use hairstreak_node::{ServeOptions, Server, ServiceOptions};
 
 use super::asking::{self, Asks, GREETING};
 use super::entry;

@@ -6,8 +6,7 @@
 
 use slab::Slab;
 
-use crate::exchange::destination::{Destination, ExchangeId};
-use crate::exchange::destinations::Destinations;
+use crate::exchange::destination::{Destination, Destinations, ExchangeId};
 use crate::queue::QueueId;
 use crate::steps::Steps;
 

@@ -2,12 +2,13 @@
 
 mod world;
 
+use hairstreak_testkit::Seeds;
+use world::World;
+
 use super::*;
 use crate::change::Change;
 use crate::exchange::ExchangeDeclaration;
 use crate::view::BindingInfo;
-use hairstreak_testkit::Seeds;
-use world::World;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-broker --lib", soak_factor: 1_000 };
 

@@ -12,7 +12,6 @@ mod rules;
 mod world;
 
 use hairstreak_testkit::Seeds;
-
 use world::World;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-broker --lib", soak_factor: 1_000 };

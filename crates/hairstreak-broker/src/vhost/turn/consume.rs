@@ -7,8 +7,8 @@ use super::dispatch::count_deliveries;
 use crate::message::MessageView;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
 use crate::refusal::Refusal;
+use crate::vhost::outbox::REPLY_TO;
 use crate::vhost::parts::Parts;
-use crate::vhost::replies::REPLY_TO;
 use crate::vhost::unacked::Unacked;
 use crate::vhost::{ChannelId, ConnectionId, HostOutbox};
 

@@ -13,7 +13,7 @@ use crate::queue::{DeadLetterTarget, Death, QueueId, Reason, add_death, extra_ke
 use crate::vhost::HostOutbox;
 use crate::vhost::letters::Letter;
 use crate::vhost::publishing::Publishing;
-use crate::vhost::unrouted::Unrouted;
+use crate::vhost::route::Unrouted;
 
 /// The steps of a dead letter.
 const LETTER_STEPS: usize = 16;

@@ -9,7 +9,7 @@ use crate::queue::{QueueId, Ready, Rotation};
 use crate::refusal::Refusal;
 use crate::vhost::chores::Chore;
 use crate::vhost::parts::Parts;
-use crate::vhost::settlement::Settlement;
+use crate::vhost::unacked::Settlement;
 use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox};
 
 /// The steps of a consumer that goes.

@@ -10,7 +10,7 @@ use crate::queue::{Entry, Overflow, QueueId, Reason, is_cycle};
 use crate::vhost::chores::Chore;
 use crate::vhost::parts::Parts;
 use crate::vhost::publishing::{OwnedMessage, Publishing};
-use crate::vhost::unrouted::Unrouted;
+use crate::vhost::route::Unrouted;
 use crate::vhost::{ChannelsMut, HostOutbox, Outcome, PublishRun, Published, PublishedBy, Route};
 
 impl<O: HostOutbox> Turn<'_, O> {

@@ -10,8 +10,7 @@ use crate::steps::Steps;
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::{Settled, unknown_tag};
 use crate::vhost::parts::Parts;
-use crate::vhost::settlement::Settlement;
-use crate::vhost::unacked::Unacked;
+use crate::vhost::unacked::{Settlement, Unacked};
 use crate::vhost::{ChannelId, ConsumerId, HostOutbox};
 
 /// The most deliveries that are given back at once: the last one first.

@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_process::Framing;
 
 use crate::amqp::session::BrokerArguments;
 use crate::amqp::value::{NamedValue, short_string};
-use crate::duration::bounded;
-use crate::map::Framing;
-use crate::when::When;
+use crate::numbers::{When, bounded};
 
 /// The longest that a message may be waited for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);

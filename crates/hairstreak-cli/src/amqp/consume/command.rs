@@ -6,13 +6,12 @@
 
 use std::time::{Duration, Instant};
 
+use hairstreak_amqp::{CHANNEL, ClientError, Connection, Event};
 use hairstreak_wire::amqp::{FieldTable, Method, basic, encode_ack, queue};
 
 use super::arguments::ConsumeArguments;
 use super::output::Output;
-use crate::amqp::client::{CHANNEL, ClientError, Connection, Event};
-use crate::amqp::interrupt::Interrupt;
-use crate::amqp::meter::Meter;
+use crate::amqp::meter::{Interrupt, Meter};
 use crate::amqp::session::with_connection;
 use crate::amqp::value::table;
 use crate::failure::Failure;

@@ -4,15 +4,14 @@ use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-use hairstreak_transport::PatientOutput;
+use hairstreak_amqp::Content;
+use hairstreak_process::{Framing, PatientOutput};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
 use super::arguments::OutputArguments;
-use crate::amqp::client::Content;
 use crate::amqp::value::to_record;
 use crate::failure::Failure;
-use crate::map::Framing;
 
 /// So much is gathered before it is written.
 const BUFFER_SIZE: usize = 128 * 1024;

@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use hairstreak_process::Framing;
 use hairstreak_wire::amqp::FieldTable;
 
 use crate::amqp::session::BrokerArguments;
 use crate::amqp::value::{NamedValue, PropertyValues, Text, short_string, table};
-use crate::duration::bounded;
-use crate::map::Framing;
-use crate::when::When;
+use crate::numbers::{When, bounded};
 
 /// Messages without a confirm.
 const WINDOW_MAX: u64 = 1_000_000;

@@ -1,14 +1,13 @@
 //! `hairstreak publish`: sends what the source gives while the window has room, and counts what the broker says to it.
 
+use hairstreak_amqp::{CHANNEL, Connection, Event};
 use hairstreak_wire::amqp::{FieldTable, Method, basic, confirm, encode_body, encode_content_header};
 use serde_json::json;
 
 use super::arguments::PublishArguments;
 use super::source::{Next, Source};
 use super::tally::Tally;
-use crate::amqp::client::{CHANNEL, Connection, Event};
-use crate::amqp::interrupt::Interrupt;
-use crate::amqp::meter::Meter;
+use crate::amqp::meter::{Interrupt, Meter};
 use crate::amqp::session::with_connection;
 use crate::amqp::value::{PropertyValues, Text, from_record};
 use crate::failure::Failure;

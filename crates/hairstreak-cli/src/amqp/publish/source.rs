@@ -5,9 +5,10 @@ use std::io::{self, Read, stdin};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 
+use hairstreak_process::Splitter;
+
 use super::arguments::FormArguments;
 use crate::failure::Failure;
-use crate::map::Splitter;
 
 /// The largest message that is told apart in a stream: RabbitMQ takes no larger ones.
 const RECORD_BYTES_MAX: usize = 512 << 20;
@@ -98,7 +99,7 @@ impl Source {
                 Ok(Next::Message { number: self.number, bytes: body })
             }
             Form::Many(splitter) => {
-                let found = match splitter.next() {
+                let found = match splitter.next_record() {
                     Ok(None) if has_input => return Ok(Next::Wait),
                     Ok(None) => splitter.last(),
                     found => found,

@@ -16,10 +16,17 @@
 
 use std::collections::HashSet;
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 use serde_json::{Map, Number, Value, json};
 
-use crate::base64;
+/// Base64 that is read with or without its padding.
+pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
 
 /// The one name in an object that is a table whose names an object cannot have.
 const TABLE: &str = "$table";
@@ -76,7 +83,7 @@ fn from_value(value: &FieldValue) -> Value {
         FieldValue::Timestamp(seconds) => json!({"$timestamp": seconds}),
         FieldValue::Array(values) => values.iter().map(from_value).collect(),
         FieldValue::Table(table) => from_table(table),
-        FieldValue::Bytes(bytes) => json!({"$bytes": base64::encode(bytes)}),
+        FieldValue::Bytes(bytes) => json!({"$bytes": BASE64.encode(bytes)}),
         FieldValue::LongString(bytes) => from_string(bytes),
     }
 }
@@ -84,7 +91,7 @@ fn from_value(value: &FieldValue) -> Value {
 pub fn from_string(bytes: &[u8]) -> Value {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),
-        Err(_) => json!({"$string": base64::encode(bytes)}),
+        Err(_) => json!({"$string": BASE64.encode(bytes)}),
     }
 }
 
@@ -162,7 +169,7 @@ fn to_number(number: &Number) -> Result<FieldValue, String> {
 }
 
 fn special(name: &str, value: &Value) -> Option<FieldValue> {
-    let bytes = || value.as_str().and_then(base64::decode).map(Vec::into_boxed_slice);
+    let bytes = || value.as_str().and_then(|text| BASE64.decode(text).ok()).map(Vec::into_boxed_slice);
     match name {
         "$int8" => value.as_i64()?.try_into().ok().map(FieldValue::I8),
         "$uint8" => value.as_i64()?.try_into().ok().map(FieldValue::U8),

@@ -8,16 +8,16 @@
 //! Each property and header comes back unchanged (see `json` for their values). A body that is no UTF-8 is `body_base64`. To publish, all fields may
 //! be missing, and a body that is no string is sent as JSON.
 
+use base64::Engine;
+use hairstreak_amqp::Content;
 use hairstreak_wire::amqp::{DecodeError, FieldTable, Properties, SHORT_STRING_SIZE_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-use super::json::{from_headers, to_headers};
+use super::json::{BASE64, from_headers, to_headers};
 use super::properties::PropertyValues;
 use super::text::Text;
-use crate::amqp::client::Content;
-use crate::base64;
 
 /// A message as an object, as far as it says something.
 #[derive(Serialize, Deserialize)]
@@ -83,8 +83,9 @@ pub fn from_record(text: &[u8]) -> Result<Published, RecordError> {
         }
         (Some(Value::String(text)), None) => text.into_bytes(),
         (Some(value), None) => value.to_string().into_bytes(),
-        (None, Some(text)) => base64::decode(&text)
-            .ok_or_else(|| RecordError::Field("body_base64", "it is no base64".into()))?,
+        (None, Some(text)) => {
+            BASE64.decode(&text).map_err(|_| RecordError::Field("body_base64", "it is no base64".into()))?
+        }
         (None, None) => Vec::new(),
     };
     let headers = record.headers.as_ref().map(to_headers).transpose();
@@ -103,7 +104,7 @@ pub fn to_record(content: Content, is_redelivered: bool) -> Result<Vec<u8>, Deco
     let headers = properties.headers.take();
     let (body, body_base64) = match String::from_utf8(content.body) {
         Ok(text) => (Some(Value::String(text)), None),
-        Err(error) => (None, Some(base64::encode(error.as_bytes()))),
+        Err(error) => (None, Some(BASE64.encode(error.as_bytes()))),
     };
     let record = Record {
         exchange: Some(content.exchange.into()),

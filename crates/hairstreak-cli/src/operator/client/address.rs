@@ -9,8 +9,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::amqp::Place;
-use crate::percent::{unescape, unescape_host};
+use hairstreak_amqp::Place;
+use hairstreak_amqp::percent::{unescape, unescape_host};
 
 /// The port of the API, and the one with TLS.
 const PORT: u16 = 15672;

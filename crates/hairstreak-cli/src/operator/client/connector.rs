@@ -6,6 +6,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::AsFd;
 use std::time::Instant;
 
+use hairstreak_amqp::{Place, Stream};
 use hairstreak_transport::tls::TlsClient;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -16,8 +17,6 @@ use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport,
 };
 use ureq::{Error, Timeout};
-
-use crate::amqp::{Place, Stream};
 
 /// Connects to one place, whatever the request says.
 #[derive(Debug)]

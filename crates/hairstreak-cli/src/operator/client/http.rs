@@ -3,6 +3,9 @@
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hairstreak_amqp::ClientError;
 use hairstreak_transport::tls::{TlsClient, TlsError};
 use serde_json::Value;
 use ureq::http::{Method, Request, Response};
@@ -12,8 +15,6 @@ use super::address::HttpAddress;
 use super::connector::{ApiConnector, Unresolved};
 use super::error::HttpError;
 use super::reason::reason;
-use crate::amqp::ClientError;
-use crate::base64;
 use crate::line::one_line;
 
 /// The longest answer, in bytes. A page of a list has a few hundred kilobytes, the definitions of a node some megabytes.
@@ -57,7 +58,7 @@ impl Client {
             .user_agent(concat!("hairstreak/", env!("CARGO_PKG_VERSION")))
             .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT_MAX)))
             .timeout_per_call(Some(timeout));
-        let authorization = format!("Basic {}", base64::encode(format!("{user}:{password}").as_bytes()));
+        let authorization = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
         let connector = ApiConnector { place: address.tcp(), tls };
         let agent = Agent::with_parts(config.build(), connector, Unresolved);
         Client { agent, address, user: user.to_owned(), authorization, timeout }

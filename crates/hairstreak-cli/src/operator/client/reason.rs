@@ -43,8 +43,9 @@ fn characters(elements: &[Value]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn reasons_are_one_line() {

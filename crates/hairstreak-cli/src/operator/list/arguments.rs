@@ -7,8 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use hairstreak_broker::pattern::Pattern;
 
-use crate::duration::bounded;
 use crate::failure::Failure;
+use crate::numbers::bounded;
 
 /// The longest time between two lists.
 const INTERVAL_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -1,5 +1,6 @@
 //! `cell`: a value of the API as it stands in a table.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use super::column::Form;
@@ -8,7 +9,6 @@ use crate::numbers::grouped;
 
 /// The name of each power of 1,024 bytes.
 const BYTE_UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
-const MS_PER_DAY: i64 = 86_400_000;
 
 /// The text of a value. What is missing, null or Erlang's undefined is empty.
 pub fn cell(value: Option<&Value>, form: Form) -> String {
@@ -58,27 +58,15 @@ fn per_second(rate: f64) -> String {
 
 /// A time in UTC, to the second.
 fn time(ms: i64) -> String {
-    let (year, month, day) = date(ms.div_euclid(MS_PER_DAY));
-    let second = ms.rem_euclid(MS_PER_DAY) / 1000;
-    format!("{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02}Z", second / 3600, second / 60 % 60, second % 60)
-}
-
-/// The year, month and day of a day since 1970, by the calendar of 400 years that begins in March.
-fn date(day: i64) -> (i64, i64, i64) {
-    let shifted = day + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day_of_month = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (era * 400 + year_of_era + i64::from(month <= 2), month, day_of_month)
+    let at = Timestamp::from_millisecond(ms).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn values_are_read_with_their_unit() {

@@ -66,8 +66,9 @@ fn place(object: &mut Value, path: &str, value: &Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use serde_json::json;
+
+    use super::*;
 
     #[test]
     fn fields_are_found_inside_others() {

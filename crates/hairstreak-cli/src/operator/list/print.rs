@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use hairstreak_amqp::percent::escape;
 use serde_json::Value;
 
 use super::arguments::{Filter, ListArguments};
@@ -14,7 +15,6 @@ use crate::line::one_line;
 use crate::numbers::grouped;
 use crate::operator::client::Client;
 use crate::output::announce;
-use crate::percent::escape;
 
 /// A field that is added up, and the name of one and of many of what it counts.
 pub type Sum = (&'static str, &'static str, &'static str);

@@ -1,7 +1,6 @@
 //! `TlsError`: why a TLS connection fails.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use thiserror::Error;

@@ -11,22 +11,21 @@
 //!   kernel resets the connection and destroys the bytes that the server has not read.
 //! - Lists of revoked certificates are not read.
 //!
-//! Reading order: `pem`, `configuration` (of the two sides), `handshake`, `records`, `session` (the
-//! peer), `trust`, `error`.
+//! Reading order: `pem`, `configuration` (of the two sides), `handshake` (and the peer), `records`,
+//! `trust`, `error`.
 
 mod configuration;
 mod error;
 mod handshake;
 mod pem;
 mod records;
-mod session;
 mod trust;
 
 pub use configuration::{
     ClientCertificates, TlsClient, TlsClientOptions, TlsIdentity, TlsServer, TlsServerOptions,
 };
 pub use error::TlsError;
+pub use handshake::TlsSession;
 pub(super) use handshake::{Handshake, Progress};
 pub use pem::{Pem, TlsConfigError};
 pub(super) use records::Tls;
-pub use session::TlsSession;

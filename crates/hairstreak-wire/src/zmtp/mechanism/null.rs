@@ -1,13 +1,11 @@
 //! NULL: both sides send READY with their properties, in any order, and are done. No security at all:
 //! the most that a server can do is to be asked before it says anything.
 
-use crate::zmtp::{
-    command::{self, Command},
-    handshake::HandshakeError,
-    mechanism::{Progress, unexpected},
-    metadata,
-    role::Credentials,
-};
+use crate::zmtp::command::{self, Command};
+use crate::zmtp::handshake::HandshakeError;
+use crate::zmtp::mechanism::{Progress, unexpected};
+use crate::zmtp::metadata;
+use crate::zmtp::role::Credentials;
 
 /// One side of NULL.
 #[derive(Clone, Debug)]

@@ -14,13 +14,11 @@
 
 use zeroize::Zeroizing;
 
-use crate::zmtp::{
-    command::{self, Command},
-    handshake::HandshakeError,
-    mechanism::{Progress, unexpected},
-    metadata,
-    role::{Credentials, Login},
-};
+use crate::zmtp::command::{self, Command};
+use crate::zmtp::handshake::HandshakeError;
+use crate::zmtp::mechanism::{Progress, unexpected};
+use crate::zmtp::metadata;
+use crate::zmtp::role::{Credentials, Login};
 
 /// The reason in the ERROR of libzmq's server.
 pub(super) fn refusal_of_libzmq(body: &[u8]) -> Option<&[u8]> {

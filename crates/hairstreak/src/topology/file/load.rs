@@ -134,10 +134,12 @@ pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use hairstreak_model::{Distribution, Network, Routing, Times, Window, Wiring};
+
     use super::*;
     use crate::topology::definition::{CommandLine, Framing, Input, Stream, Work};
-    use hairstreak_model::{Distribution, Network, Routing, Times, Window, Wiring};
-    use std::time::Duration;
 
     fn parse(text: &str) -> Result<Topology, String> {
         Topology::parse(text, Path::new("jobs/job.toml")).map_err(|error| error.to_string())

@@ -5,6 +5,5 @@ mod ends;
 mod load;
 mod stage;
 mod typed;
-mod written_duration;
 
 pub use load::{FILE_SIZE_MAX, LoadError};

@@ -2,11 +2,15 @@
 //!
 //! Nothing here knows which keys exclude each other or what a value may be; that is for
 //! `stage.rs` and `ends.rs`, which turn these into a [`Topology`](crate::topology::Topology).
+//!
+//! - A duration where a topology file has one.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use super::written_duration::WrittenDuration;
 use crate::topology::definition::Framing;
+use crate::topology::duration::parse_duration;
 
 /// A whole number. A file has no sign and no type for it; its bounds depend on the key.
 #[derive(Clone, Copy, Debug)]
@@ -108,5 +112,27 @@ impl<'de> Deserialize<'de> for Whole {
             }
         }
         deserializer.deserialize_i64(Number)
+    }
+}
+
+/// The string was a duration.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WrittenDuration(pub(super) Duration);
+
+impl<'de> Deserialize<'de> for WrittenDuration {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl de::Visitor<'_> for Text {
+            type Value = WrittenDuration;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("a duration such as \"500ms\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<WrittenDuration, E> {
+                parse_duration(text).map(WrittenDuration).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }

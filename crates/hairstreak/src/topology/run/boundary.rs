@@ -2,6 +2,8 @@
 //!
 //! It opens its sockets in its own thread, so that one engine drives both sides and what was sent
 //! leaves before it waits for more. It ends when the run does, having kept its sockets until then.
+//!
+//! - What boundaries and processes tell the thread that runs the topology.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
@@ -9,14 +11,14 @@ use std::sync::mpsc::{Receiver, SyncSender};
 use hairstreak_socket::{Context, Message, Pull, Push};
 
 use super::error::RunError;
-use super::event::Event;
 use super::fan::{Fan, Given};
 use super::input::Reader;
-use super::names::Names;
+use super::numbering::Names;
 use super::output::Writer;
 use super::results::Results;
 use super::tally::Tally;
 use crate::topology::definition::Stage;
+use crate::topology::stage::Ending;
 
 /// Where the sockets listen: this machine only, on a port that nobody has.
 const ENDPOINT: &str = "tcp://127.0.0.1:0";
@@ -213,4 +215,19 @@ impl Pump {
             _ => None,
         }
     }
+}
+
+pub(super) enum Event {
+    /// A boundary has its sockets.
+    Opened { boundary: usize, ends: Ends },
+    /// The last result is written.
+    Finished,
+    /// A boundary cannot go on.
+    Failed(RunError),
+    /// An instance wrote a line to its standard error.
+    StageLine { child: usize, line: String },
+    /// A filter printed all it owed and ended with status 0.
+    FilterFinished { child: usize },
+    /// An instance's process is gone; the last line it wrote to standard error.
+    Ended { child: usize, ending: Ending, last_line: Option<String> },
 }

@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use hairstreak_transport::ProcessGroups;
+use hairstreak_process::ProcessGroups;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, WaitOptions, kill_process_group, waitid, waitpid};
 
-use super::event::Event;
+use super::boundary::Event;
 use crate::topology::definition::Stage;
 use crate::topology::stage::{self, Ending, Role};
 

@@ -1,9 +1,8 @@
 //! Finding a stage's command before anything is started.
 
-use std::env;
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::{env, fs};
 
 use super::error::RunError;
 use crate::topology::definition::{CommandLine, Stage, Work};

@@ -163,8 +163,9 @@ impl Fan {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use hairstreak_socket::Pull;
+
+    use super::*;
 
     /// A fan to two instances whose queues hold four messages each, and the other ends.
     fn fan_of_two(name: &str, work: Work) -> (Fan, Vec<Pull>, Arc<Tally>) {

@@ -1,16 +1,18 @@
 //! Reading the input, message by message, as far ahead as one batch.
+//!
+//! - `Identity`: which file it is, whatever path or link leads to it.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hairstreak_socket::Message;
 
 use super::error::RunError;
-use super::identity::Identity;
-use super::names::Names;
+use super::numbering::Names;
 use super::patient_file::PatientFile;
 use super::tally::Tally;
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
@@ -190,4 +192,18 @@ fn wanted(path: &Path, extensions: &[String]) -> bool {
 
 fn unreadable(path: &Path, source: io::Error) -> RunError {
     RunError::Input { path: path.to_owned(), source }
+}
+
+/// Which regular file it is: the device and the number there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+}
+
+impl Identity {
+    /// `None` for what keeps nothing that writing could destroy: a pipe, a terminal.
+    pub(super) fn of(file: &Metadata) -> Option<Identity> {
+        file.is_file().then(|| Identity { device: file.dev(), inode: file.ino() })
+    }
 }

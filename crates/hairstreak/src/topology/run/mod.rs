@@ -10,20 +10,17 @@
 //! endpoints: it is given once more what is not settled, and a result that has come already is dropped. So all that was given
 //! and has no result is kept.
 //!
-//! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `results`, `crew` and `child` (the
+//! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `results`, `instances` and `child` (the
 //! processes), `input`, `output`, `tally` (what is counted), [`RunReport`].
 
 mod boundary;
 mod child;
 mod command;
-mod crew;
 mod deaths;
 mod error;
-mod event;
 mod fan;
-mod identity;
 mod input;
-mod names;
+mod instances;
 mod numbering;
 mod options;
 mod outlook;

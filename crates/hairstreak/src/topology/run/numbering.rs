@@ -2,8 +2,11 @@
 //!
 //! Instances take turns, so that from one task to the next it is a fixed step, unless an instance was passed over: only
 //! where a new stretch begins something is noted.
+//!
+//! - `Names`: what to call a message of a boundary, by its number from 1.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Stretches at which those that are answered are forgotten, the first time; from then on when they have doubled.
 const STRETCHES_MANY: usize = 1024;
@@ -45,6 +48,31 @@ impl Numbering {
 
     fn lock(&self) -> MutexGuard<'_, Stretches> {
         self.stretches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where the messages of a boundary come from.
+#[derive(Clone, Debug)]
+pub(super) enum Names {
+    /// The input.
+    Numbered,
+    /// The input, each message a file.
+    Files(Arc<Vec<PathBuf>>),
+    /// The stage of that name.
+    Results(String),
+}
+
+impl Names {
+    /// The name of message `number`.
+    pub(super) fn of(&self, number: u64) -> String {
+        match self {
+            Names::Numbered => format!("message {number}"),
+            Names::Files(files) => match files.get(number as usize - 1) {
+                Some(path) => format!("message {number} ({})", path.display()),
+                None => format!("message {number}"),
+            },
+            Names::Results(stage) => format!("result {number} of stage \"{stage}\""),
+        }
     }
 }
 

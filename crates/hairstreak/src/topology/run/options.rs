@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use hairstreak_transport::ProcessGroups;
+use hairstreak_process::ProcessGroups;
 
 /// How to run a topology.
 #[derive(Clone, Debug)]

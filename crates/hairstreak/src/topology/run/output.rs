@@ -8,14 +8,13 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak_process::PatientOutput;
 use hairstreak_socket::Message;
-use hairstreak_transport::PatientOutput;
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::io::Errno;
 
 use super::error::RunError;
-use super::identity::Identity;
-use super::input::Reader;
+use super::input::{Identity, Reader};
 use crate::topology::definition::{Framing, Output, Stream};
 use crate::topology::framing::write_message;
 

@@ -7,24 +7,21 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use hairstreak_process::descendants::{self, Bystanders};
 use rustix::process::Signal;
 
-use super::boundary::{Boundary, Downstream, Ends, Upstream};
+use super::boundary::{Boundary, Downstream, Ends, Event, Upstream};
 use super::command::check_command;
-use super::crew::{Crew, Ended, Launcher, executable};
 use super::error::RunError;
-use super::event::Event;
 use super::input::Reader;
+use super::instances::{Ended, Instances, Launcher, executable};
 use super::options::{Observer, RunOptions};
 use super::outlook::Outlook;
 use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
 use crate::topology::definition::{Stage, Topology};
-use crate::topology::stage::{
-    self,
-    descendants::{self, Bystanders},
-};
+use crate::topology::stage;
 
 /// Events that wait to be looked at; then whoever has another one waits, a stage that floods its standard error too.
 const EVENTS_MAX: usize = 1024;
@@ -66,12 +63,13 @@ pub fn run(
     let (sender, events) = mpsc::sync_channel(EVENTS_MAX);
     let starters = start_boundaries(topology, reader, writer, &tally, &sender)?;
     let outlook = Outlook::of(topology, expected);
-    let crew = Crew::new(topology);
-    let mut run = Run { topology, options, observer, tally, events, starters, crew, outlook, bystanders };
+    let instances = Instances::new(topology);
+    let mut run =
+        Run { topology, options, observer, tally, events, starters, instances, outlook, bystanders };
     // It has the last sender of events but those of processes and boundaries: all have ended when events do.
     let done = run.ends().and_then(|ends| {
         let launcher = Launcher { executable, ends, events: sender, groups: options.groups.clone() };
-        run.crew.start(&launcher)?;
+        run.instances.start(&launcher)?;
         run.connect(&launcher)?;
         run.flow(&launcher)?;
         run.dismiss(&launcher)
@@ -114,7 +112,7 @@ struct Run<'a> {
     events: Receiver<Event>,
     /// One for each boundary's thread.
     starters: Vec<Sender<()>>,
-    crew: Crew<'a>,
+    instances: Instances<'a>,
     outlook: Outlook,
     /// Where descendants are adopted: those that are none of the run's.
     bystanders: Option<Bystanders>,
@@ -183,8 +181,8 @@ impl Run<'_> {
             }
             if Instant::now() >= next_tick {
                 next_tick = Instant::now() + TICK;
-                self.crew.check_underway(&self.tally)?;
-                self.crew.check_connected(launcher, self.options.connect_timeout)?;
+                self.instances.check_underway(&self.tally)?;
+                self.instances.check_connected(launcher, self.options.connect_timeout)?;
                 self.observer.progress(&self.outlook.progress(self.topology, &self.tally));
             }
         }
@@ -193,10 +191,10 @@ impl Run<'_> {
     /// All results are in: waits until every process has ended as it should.
     fn dismiss(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + ENDING_TIMEOUT;
-        self.crew.dismiss();
-        while !self.crew.is_gone() && Instant::now() < deadline {
+        self.instances.dismiss();
+        while !self.instances.is_gone() && Instant::now() < deadline {
             if self.next_event(launcher, CONNECT_TICK)? == Happened::FilterFinished {
-                self.crew.dismiss();
+                self.instances.dismiss();
             }
         }
         Ok(())
@@ -206,21 +204,21 @@ impl Run<'_> {
     /// be read. A stage that sent more than it should is noticed here.
     fn end(&mut self) -> Result<(), RunError> {
         self.tally.abandon();
-        self.crew.signal(Signal::TERM);
+        self.instances.signal(Signal::TERM);
         let mut deadline = Instant::now() + ENDING_TIMEOUT;
         let mut released = false;
-        while !self.crew.is_gone() {
+        while !self.instances.is_gone() {
             match (Instant::now() >= deadline, released) {
-                (true, true) => self.crew.signal(Signal::KILL),
+                (true, true) => self.instances.signal(Signal::KILL),
                 (true, false) => {
                     // First by way of the stages' processes: they know what left their groups.
-                    self.crew.release();
+                    self.instances.release();
                     (released, deadline) = (true, Instant::now() + ENDING_TIMEOUT);
                 }
                 (false, _) => {}
             }
             if let Ok(Event::Ended { child, .. }) = self.events.recv_timeout(TICK) {
-                self.crew.gone(child);
+                self.instances.gone(child);
             }
         }
         if let Some(bystanders) = &self.bystanders {
@@ -252,21 +250,21 @@ impl Run<'_> {
             Event::Finished => return Ok(Happened::Finished),
             Event::Failed(error) => return Err(error),
             Event::StageLine { child, line } => {
-                let (stage, instance) = self.crew.name(child);
+                let (stage, instance) = self.instances.name(child);
                 self.observer.stage_line(stage, instance, &line);
             }
             Event::FilterFinished { child } => {
-                self.crew.finished(child);
+                self.instances.finished(child);
                 return Ok(Happened::FilterFinished);
             }
             Event::Ended { child, ending, last_line } => {
                 let last_line = last_line.as_deref();
                 if let Ended::Killed(how) =
-                    self.crew.ended(child, &ending, last_line, launcher, &self.tally)?
+                    self.instances.ended(child, &ending, last_line, launcher, &self.tally)?
                 {
-                    let (stage, instance) = self.crew.name(child);
+                    let (stage, instance) = self.instances.name(child);
                     self.observer.restart(stage, instance, &how);
-                    self.crew.restart(child, launcher, &self.tally)?;
+                    self.instances.restart(child, launcher, &self.tally)?;
                 }
             }
         }

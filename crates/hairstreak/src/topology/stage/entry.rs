@@ -1,15 +1,20 @@
-//! Where the process of a stage instance begins.
+//! `main`: the entry of a stage's process, and the stage that is a foreign program with ZeroMQ sockets of its own.
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::io;
+use std::os::fd::AsFd;
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
-use super::builtin;
-use super::command;
+use hairstreak_process::descendants;
+use rustix::process::Pid;
+use signal_hook::consts::SIGTERM;
+
 use super::ending::Ending;
-use super::filter;
-use super::lifeline;
-use super::program;
+use super::environment::{bound_to_this_process, exec};
 use super::role::Role;
+use super::{builtin, filter, lifeline};
 
 /// What `hairstreak stage` does; `arguments` are those after `stage`. An executable that
 /// [`run`](crate::topology::run) is told to start its stages with calls this for the argument
@@ -20,11 +25,25 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Some(Role::Spin(time, distribution)) => builtin::spin(time, distribution),
         Some(Role::Echo) => builtin::echo(),
         Some(Role::Filter(framing, command)) => filter::filter(framing, command),
-        Some(Role::Program(command)) => program::program(command),
-        Some(Role::Exec(parent, command)) => return command::exec(parent, &command),
+        Some(Role::Program(command)) => program(command),
+        Some(Role::Exec(parent, command)) => return exec(parent, &command),
         None => Ending::Fault("not a stage's role; stages are started by `hairstreak run`".into()),
     };
     ending.tell();
     lifeline::leave();
     ExitCode::FAILURE
+}
+
+/// Runs `command` to its end. What it prints goes to this process's standard error.
+pub(super) fn program(command: Vec<OsString>) -> Ending {
+    run(command).unwrap_or_else(Ending::fault)
+}
+
+fn run(command: Vec<OsString>) -> io::Result<Ending> {
+    signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
+    lifeline::hold_through_sigterm()?;
+    let prints = io::stderr().as_fd().try_clone_to_owned()?;
+    let mut child = bound_to_this_process(command)?.stdin(Stdio::null()).stdout(prints).spawn()?;
+    descendants::bury_all_but(Pid::from_child(&child))?;
+    Ok(child.wait()?.into())
 }

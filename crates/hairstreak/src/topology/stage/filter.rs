@@ -17,13 +17,12 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use hairstreak_process::descendants;
 use hairstreak_socket::{Pull, RecvError};
 use rustix::process::Pid;
 
-use super::command::bound_to_this_process;
-use super::descendants;
 use super::ending::Ending;
-use super::environment::sockets;
+use super::environment::{bound_to_this_process, sockets};
 use super::inlet::Inlet;
 use super::lifeline;
 use super::outlet::{Outlet, Rest};

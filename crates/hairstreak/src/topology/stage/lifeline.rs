@@ -4,17 +4,16 @@
 //! SIGHUP because the parent is dead. Either one suffices (a fork of the runner may keep the pipe
 //! open).
 
-use std::io;
 use std::sync::OnceLock;
-use std::thread;
+use std::{io, thread};
 
+use hairstreak_process::descendants::{self, Bystanders};
 use rustix::process::{
     Pid, Signal, getpgrp, getpid, getppid, kill_current_process_group, set_parent_process_death_signal,
 };
 use signal_hook::consts::{SIGHUP, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::descendants::{self, Bystanders};
 use super::ending::Ending;
 use super::environment::RUNNER;
 

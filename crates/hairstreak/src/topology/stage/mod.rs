@@ -5,11 +5,9 @@
 //! in runs as a child of this process, in the same process group; what leaves that group is adopted and ended
 //! all the same (`descendants`).
 //!
-//! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter` (`inlet`, `outlet`), `program`, `Ending`.
+//! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter` (`inlet`, `outlet`), `environment`, `Ending`.
 
 mod builtin;
-mod command;
-pub(super) mod descendants;
 mod ending;
 mod entry;
 mod environment;
@@ -17,7 +15,6 @@ mod filter;
 mod inlet;
 mod lifeline;
 mod outlet;
-mod program;
 mod role;
 
 pub(super) use ending::Ending;

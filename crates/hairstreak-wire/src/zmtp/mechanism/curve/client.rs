@@ -4,13 +4,11 @@ use super::cookie::COOKIE_SIZE;
 use super::key::{KEY_SIZE, KeyPair, PublicKey, SecretKey};
 use super::sealed::{BoxKey, TAG_SIZE, numbered, salted};
 use super::traffic::CurveCipher;
-use crate::zmtp::{
-    command::{self, Command},
-    handshake::HandshakeError,
-    mechanism::{Progress, unexpected},
-    metadata,
-    role::Entropy,
-};
+use crate::zmtp::command::{self, Command};
+use crate::zmtp::handshake::HandshakeError;
+use crate::zmtp::mechanism::{Progress, unexpected};
+use crate::zmtp::metadata;
+use crate::zmtp::role::Entropy;
 
 const HELLO_NUMBER: u64 = 1;
 const INITIATE_NUMBER: u64 = 2;

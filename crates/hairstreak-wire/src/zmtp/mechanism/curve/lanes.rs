@@ -6,7 +6,8 @@
 //!
 //! Invariant: neither a branch nor an address depends on the key.
 
-use fearless_simd::{Level, Simd, dispatch, prelude::*, u32x4};
+use fearless_simd::prelude::*;
+use fearless_simd::{Level, Simd, dispatch, u32x4};
 
 /// A block of keystream, in bytes.
 pub(super) const BLOCK_SIZE: usize = 64;
@@ -123,7 +124,8 @@ fn store<S: Simd>(simd: S, words: &[S::u32s; 16], blocks: &mut [[u8; BLOCK_SIZE]
 mod tests {
     use proptest::prelude::*;
     use salsa20::SalsaCore;
-    use salsa20::cipher::{KeyIvInit, StreamCipherCore, consts::U10};
+    use salsa20::cipher::consts::U10;
+    use salsa20::cipher::{KeyIvInit, StreamCipherCore};
 
     use super::*;
 

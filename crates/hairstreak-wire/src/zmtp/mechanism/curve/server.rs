@@ -6,13 +6,11 @@ use super::cookie::COOKIE_SIZE;
 use super::key::{KEY_SIZE, KeyPair, PublicKey, SecretKey};
 use super::sealed::{BoxKey, TAG_SIZE, numbered, salted};
 use super::traffic::CurveCipher;
-use crate::zmtp::{
-    command::{self, Command},
-    handshake::HandshakeError,
-    mechanism::{Progress, unexpected},
-    metadata::{self, Properties},
-    role::{Acceptance, Credentials, Entropy},
-};
+use crate::zmtp::command::{self, Command};
+use crate::zmtp::handshake::HandshakeError;
+use crate::zmtp::mechanism::{Progress, unexpected};
+use crate::zmtp::metadata::{self, Properties};
+use crate::zmtp::role::{Acceptance, Credentials, Entropy};
 
 const READY_NUMBER: u64 = 1;
 /// The size of what follows the name of a HELLO, in bytes.

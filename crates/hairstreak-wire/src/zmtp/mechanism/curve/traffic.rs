@@ -25,7 +25,8 @@ use zeroize::Zeroizing;
 use super::key::KEY_SIZE;
 use super::keystream::{Keystream, SHORT_SIZE};
 use super::sealed::{BoxKey, NONCE_SIZE, TAG_SIZE, numbered};
-use crate::{Blame, escaped::escaped};
+use crate::Blame;
+use crate::blame::escaped;
 
 /// How many bytes of a MESSAGE's body come before its payload.
 pub const MESSAGE_OVERHEAD: usize = NAME.len() + 8 + TAG_SIZE + 1;

@@ -1,0 +1,255 @@
+//! `Address`: where the broker is, who logs in, and to which virtual host, as a URL says it.
+//!
+//! ```text
+//! amqp://guest:guest@127.0.0.1:5672/%2F        tcp
+//! amqp+unix://guest:guest@%2Frun%2Famqp/%2F    a unix socket, its path in the place of the host
+//! amqp+unix:///run/amqp                        the same, for the virtual host /; %40name is an abstract name
+//! amqps://broker.example/?cacertfile=ca.pem    tcp with TLS, port 5671
+//! ```
+//!
+//! Each part may have percent escapes. Without a user it is guest, without a virtual host it is /. Behind a question mark amqps has the files of TLS, as
+//! RabbitMQ's own clients name them; other parameters are for other clients.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use super::percent::{unescape, unescape_host};
+
+/// The port of AMQP, and with TLS.
+const PORT: u16 = 5672;
+const TLS_PORT: u16 = 5671;
+const USER: &str = "guest";
+const VIRTUAL_HOST: &str = "/";
+/// The longest name of a virtual host that a connection can open.
+const VIRTUAL_HOST_SIZE_MAX: usize = 255;
+
+/// Where the broker is and who logs in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Address {
+    /// The broker.
+    pub place: Place,
+    /// The name for the login; `guest` if the address names no user.
+    pub user: String,
+    /// The password; `guest` if the address names no user.
+    pub password: String,
+    /// The virtual host; `/` if the address names none.
+    pub virtual_host: String,
+    /// Whether the address names a user.
+    pub has_user: bool,
+    /// The parameters of TLS. `None`: no TLS.
+    pub tls: Option<UrlTls>,
+}
+
+/// The parameters of TLS in an address.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UrlTls {
+    /// The file of CA roots: cacertfile.
+    pub ca: Option<PathBuf>,
+    /// The file of the client's certificate: certfile.
+    pub certificate: Option<PathBuf>,
+    /// The file of the client's key: keyfile.
+    pub key: Option<PathBuf>,
+    /// The name in the broker's certificate where it is not the host: server_name_indication.
+    pub server_name: Option<String>,
+}
+
+/// The address to connect to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// TCP.
+    Tcp {
+        /// A name, or an address without brackets.
+        host: String,
+        /// The port.
+        port: u16,
+    },
+    /// A unix socket.
+    Unix {
+        /// A path, or `@` and an abstract name.
+        path: String,
+    },
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Tcp { host, port } if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Place::Tcp { host, port } => write!(f, "{host}:{port}"),
+            Place::Unix { path } => f.write_str(path),
+        }
+    }
+}
+
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} as {} in {}", self.place, self.user, self.virtual_host)
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    /// Errors do not contain the password.
+    fn from_str(url: &str) -> Result<Address, String> {
+        let Some((scheme, rest)) = url.split_once("://") else {
+            return Err("a broker's address is amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST".into());
+        };
+        let rest = rest.split('#').next().unwrap_or(rest);
+        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+        let (authority, path) = match rest.split_once('/') {
+            Some((authority, path)) => (authority, Some(path)),
+            None => (rest, None),
+        };
+        let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        let (user, password) = match login.split_once(':') {
+            Some((user, password)) => (unescape(user)?, unescape(password)?),
+            None if login.is_empty() => (USER.into(), USER.into()),
+            None => (unescape(login)?, String::new()),
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        let tls = (scheme == "amqps").then(|| UrlTls::parse(query)).transpose()?;
+        let (place, path) = match &*scheme {
+            "amqp" => (tcp(host, PORT)?, path),
+            "amqps" => (tcp(host, TLS_PORT)?, path),
+            "amqp+unix" if host.is_empty() => {
+                let path = path.map(unescape).transpose()?.unwrap_or_default();
+                (unix(path.strip_prefix('@').map_or(format!("/{path}"), |name| format!("@{name}")))?, None)
+            }
+            "amqp+unix" => (unix(unescape(host)?)?, path),
+            scheme => return Err(format!("{scheme}:// is neither amqp://, amqps:// nor amqp+unix://")),
+        };
+        let virtual_host = match path {
+            None | Some("") => VIRTUAL_HOST.to_owned(),
+            Some(path) => unescape(path)?,
+        };
+        if virtual_host.len() > VIRTUAL_HOST_SIZE_MAX {
+            return Err(format!("a virtual host's name has at most {VIRTUAL_HOST_SIZE_MAX} bytes"));
+        }
+        Ok(Address { place, user, password, virtual_host, has_user: !login.is_empty(), tls })
+    }
+}
+
+impl UrlTls {
+    fn parse(query: &str) -> Result<UrlTls, String> {
+        let mut tls = UrlTls::default();
+        for parameter in query.split('&').filter(|parameter| !parameter.is_empty()) {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            let value = unescape(value)?;
+            match name {
+                "cacertfile" => tls.ca = Some(value.into()),
+                "certfile" => tls.certificate = Some(value.into()),
+                "keyfile" => tls.key = Some(value.into()),
+                "server_name_indication" => tls.server_name = Some(value),
+                "verify" if value != "verify_peer" => {
+                    return Err(
+                        "the broker's certificate is always verified: name its CA by --ca FILE".into()
+                    );
+                }
+                _ => {}
+            }
+        }
+        Ok(tls)
+    }
+}
+
+fn tcp(authority: &str, usual_port: u16) -> Result<Place, String> {
+    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((host, "")) => (host, None),
+        Some((host, rest)) => (host, rest.strip_prefix(':')),
+        None => match authority.split_once(':') {
+            Some((host, port)) => (host, Some(port)),
+            None => (authority, None),
+        },
+    };
+    let port = match port {
+        None | Some("") => usual_port,
+        Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
+    };
+    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { unescape_host(host)? };
+    Ok(Place::Tcp { host, port })
+}
+
+fn unix(path: String) -> Result<Place, String> {
+    match path.len() {
+        0 | 1 => Err("amqp+unix:// has no path of a socket".into()),
+        _ => Ok(Place::Unix { path }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> (String, String, String, String) {
+        let Address { place, user, password, virtual_host, .. } = url.parse().unwrap();
+        (place.to_string(), user, password, virtual_host)
+    }
+
+    fn all(place: &str, user: &str, password: &str, host: &str) -> (String, String, String, String) {
+        (place.into(), user.into(), password.into(), host.into())
+    }
+
+    #[test]
+    fn parts_that_are_missing_are_the_usual_ones() {
+        let usual = all("127.0.0.1:5672", "guest", "guest", "/");
+        for url in [
+            "amqp://",
+            "amqp://127.0.0.1",
+            "AMQP://:5672/",
+            "amqp://guest:guest@/%2F",
+            "amqp:///%2f?heartbeat=1",
+        ] {
+            assert_eq!(address(url), usual, "{url}");
+        }
+        assert_eq!(address("amqp://me@there:1/a"), all("there:1", "me", "", "a"));
+        assert_eq!(address("amqp://[::1]:7/"), all("[::1]:7", "guest", "guest", "/"));
+        for url in ["amqp://[fe80::1%eth0]:7/", "amqp://[fe80::1%25eth0]:7/"] {
+            assert_eq!(address(url), all("[fe80::1%eth0]:7", "guest", "guest", "/"));
+        }
+    }
+
+    #[test]
+    fn escapes_stand_for_bytes() {
+        assert_eq!(
+            address("amqp://m%65:p%40%3A%C3%A4@host/a%2Fb/c"),
+            all("host:5672", "me", "p@:\u{e4}", "a/b/c")
+        );
+        assert_eq!(address("amqp+unix://a:b@%2Frun%2Fx/v"), all("/run/x", "a", "b", "v"));
+        assert_eq!(address("amqp+unix:///run/x"), all("/run/x", "guest", "guest", "/"));
+        assert_eq!(address("amqp+unix:///%40x"), all("@x", "guest", "guest", "/"));
+    }
+
+    #[test]
+    fn tls_has_its_own_port_and_its_files_in_the_address() {
+        assert_eq!(address("amqps://there/v"), all("there:5671", "guest", "guest", "v"));
+        let plain: Address = "amqp://there?cacertfile=ca.pem".parse().unwrap();
+        assert_eq!((plain.tls, plain.has_user), (None, false));
+        let url = "amqps://me@there/?cacertfile=%2Fca.pem&certfile=c&keyfile=k&server_name_indication=s&heartbeat=3&verify=verify_peer";
+        let secured: Address = url.parse().unwrap();
+        let files = UrlTls {
+            ca: Some("/ca.pem".into()),
+            certificate: Some("c".into()),
+            key: Some("k".into()),
+            server_name: Some("s".into()),
+        };
+        assert_eq!((secured.tls, secured.has_user), (Some(files), true));
+        let error = "amqps://there/?verify=verify_none".parse::<Address>().unwrap_err();
+        assert!(error.contains("--ca"), "{error}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_without_the_password() {
+        for url in [
+            "",
+            "there",
+            "amqps://u:secret@x?verify=no",
+            "http://u:secret@x",
+            "amqp://u:secret@x:port",
+            "amqp://u:secret%4@x",
+        ] {
+            let error = url.parse::<Address>().unwrap_err();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

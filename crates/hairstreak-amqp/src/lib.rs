@@ -1,0 +1,32 @@
+//! A client of AMQP 0-9-1: one connection with one channel, driven by the thread that calls.
+//!
+//! ```text
+//! Address --open--> Connection: call a method, wait for events, put frames into the output
+//! ```
+//!
+//! The connection has no heartbeats: a program whose output waits for a reader could send none. TCP's keepalive notices
+//! a broker whose host is gone.
+//!
+//! - `address`: the URL of a broker; [`percent`]: its escapes
+//! - `stream`: tcp and unix sockets; `secured`: TLS
+//! - `assembler`: events from frames
+//! - `connection`: buffers, waiting, calls
+//! - `login`: from the protocol header to an open channel
+
+mod address;
+mod assembler;
+mod connection;
+mod error;
+mod event;
+mod login;
+pub mod percent;
+mod secured;
+mod stream;
+
+pub use address::{Address, Place, UrlTls};
+pub use connection::{CHANNEL, Connection};
+pub use error::ClientError;
+pub use event::{Content, Event};
+pub use login::open;
+pub use secured::ClientTls;
+pub use stream::Stream;

@@ -1,0 +1,182 @@
+//! Views: the objects of a virtual host as operators see them. Owned copies, so that whoever shows them holds no lock.
+//!
+//! [`Views`](crate::vhost::Views) makes them.
+
+use hairstreak_wire::amqp::{EncodedTable, FieldTable};
+
+use crate::queue::{Capacity, QueueKind};
+use crate::stats::{ChannelStats, ExchangeStats, QueueStats};
+use crate::vhost::{ChannelId, ConnectionId};
+
+/// A queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueueInfo {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// Whether the queue outlives the node.
+    pub is_durable: bool,
+    /// Whether the queue is for one connection.
+    pub is_exclusive: bool,
+    /// Whether the queue goes with its last consumer.
+    pub is_auto_delete: bool,
+    /// The arguments of the declaration.
+    pub arguments: EncodedTable,
+    /// Classic or quorum.
+    pub kind: QueueKind,
+    /// The connection of an exclusive queue.
+    pub owner: Option<ConnectionId>,
+    /// Messages that wait.
+    pub ready: u64,
+    /// Messages that are delivered and not settled.
+    pub unacknowledged: u64,
+    /// The bytes of the bodies that wait.
+    pub ready_bytes: u64,
+    /// The bytes of the bodies that are delivered and not settled.
+    pub unacknowledged_bytes: u64,
+    /// How many consumers there are.
+    pub consumer_count: usize,
+    /// The share of time in which the queue can deliver at once, if it has consumers.
+    pub capacity: Capacity,
+    /// The tag of the consumer that takes all messages, if the queue has the argument `x-single-active-consumer`.
+    pub single_active_consumer: Option<Box<[u8]>>,
+    /// The tag of the consumer that has the queue for itself.
+    pub exclusive_consumer: Option<Box<[u8]>>,
+    /// The policies that apply.
+    pub policies: QueuePolicies,
+    /// The timestamp of the first message, in seconds since 1970, if the message has one. The first message is the first that waits or the first that a consumer
+    /// has, whichever is earlier.
+    pub head_timestamp: Option<u64>,
+    /// The counters.
+    pub stats: QueueStats,
+    /// When the queue was declared, asked for a message, or lost its last consumer, in the host's milliseconds.
+    pub used_at: u64,
+    /// The memory of the queue and of its entries, in bytes. Messages are not in here: queues share them.
+    pub memory_bytes: usize,
+}
+
+/// The policies that apply to a queue.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct QueuePolicies {
+    /// The name of the policy.
+    pub user: Option<String>,
+    /// The name of the operator policy.
+    pub operator: Option<String>,
+    /// The settings of both, merged. The arguments of the queue are not in here.
+    pub effective: FieldTable,
+}
+
+/// A binding. Those of the default exchange are not kept: each queue is bound to it by its name.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BindingInfo {
+    /// The exchange that messages come from.
+    pub source: Box<[u8]>,
+    /// The queue or the exchange that messages go to.
+    pub destination: Box<[u8]>,
+    /// Whether the destination is an exchange.
+    pub is_to_exchange: bool,
+    /// The routing key.
+    pub routing_key: Box<[u8]>,
+    /// The arguments.
+    pub arguments: EncodedTable,
+}
+
+/// A channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelInfo {
+    /// The virtual host's name for the channel.
+    pub id: ChannelId,
+    /// The connection.
+    pub connection: ConnectionId,
+    /// The number on the connection.
+    pub number: u16,
+    /// How many consumers the channel has. The consumer of direct replies is none.
+    pub consumer_count: usize,
+    /// Deliveries that the channel has to settle.
+    pub unacknowledged: usize,
+    /// Deliveries that a transaction settles when it is committed.
+    pub uncommitted_acks: usize,
+    /// The prefetch count of consumers to come; 0: no limit.
+    pub prefetch_count: u32,
+    /// The prefetch count of all consumers together; 0: no limit.
+    pub global_prefetch_count: u32,
+    /// Whether the client lets deliveries flow.
+    pub is_flowing: bool,
+    /// Whether the client has asked for confirms.
+    pub is_confirming: bool,
+    /// Whether the client has asked for transactions.
+    pub is_transactional: bool,
+    /// The counters.
+    pub stats: ChannelStats,
+}
+
+/// A consumer of a queue.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConsumerInfo {
+    /// The tag.
+    pub tag: Box<[u8]>,
+    /// The queue.
+    pub queue: Box<[u8]>,
+    /// The channel.
+    pub channel: ChannelId,
+    /// The connection of the channel.
+    pub connection: ConnectionId,
+    /// The number of the channel on its connection.
+    pub channel_number: u16,
+    /// Whether deliveries count as settled at once.
+    pub no_ack: bool,
+    /// Whether the consumer has the queue for itself.
+    pub is_exclusive: bool,
+    /// How many deliveries may be unacknowledged; 0: no limit.
+    pub prefetch_count: u32,
+    /// The arguments.
+    pub arguments: EncodedTable,
+    /// Whether the consumer may take messages. Only a consumer beside a single active one may not.
+    pub is_active: bool,
+    /// Whether one consumer at a time takes the messages of the queue.
+    pub is_of_single_active: bool,
+    /// Deliveries that the consumer has to settle.
+    pub unacknowledged: u32,
+}
+
+/// An exchange. The default exchange has an empty name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ExchangeInfo {
+    /// The name.
+    pub name: Box<[u8]>,
+    /// The type, such as `topic`.
+    pub kind: Box<[u8]>,
+    /// Whether the exchange outlives the node.
+    pub is_durable: bool,
+    /// Whether the exchange goes with the last binding from it.
+    pub is_auto_delete: bool,
+    /// Whether clients cannot publish to the exchange.
+    pub is_internal: bool,
+    /// The arguments of the declaration.
+    pub arguments: EncodedTable,
+    /// The name of the policy that applies.
+    pub policy: Option<String>,
+    /// The counters.
+    pub stats: ExchangeStats,
+}
+
+/// A message that waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PeekInfo {
+    /// How many messages are delivered before, unless others come in between.
+    pub position: usize,
+    /// How often the message came back.
+    pub return_count: u16,
+    /// The priority that counts in the queue.
+    pub priority: u8,
+    /// Whether the message is persistent.
+    pub is_persistent: bool,
+    /// When the message expires, in the host's milliseconds. An expired message goes when it is the first one.
+    pub expires_at: Option<u64>,
+}
+
+impl PeekInfo {
+    /// Whether the message was delivered before.
+    pub fn is_redelivered(&self) -> bool {
+        self.return_count > 0
+    }
+}

@@ -1,0 +1,84 @@
+//! Exchanges: lists, single ones, declaration, deletion.
+
+use std::sync::Arc;
+
+use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::view::ExchangeInfo;
+use hairstreak_broker::without_line_breaks;
+use hairstreak_node::access::{Operation, Resource};
+use hairstreak_node::operator::exchanges;
+use serde_json::json;
+
+use super::queues::{arguments, check_node, host_to_change, short};
+use crate::http::call::{Answer, Call, deleted, put};
+use crate::http::error::ApiError;
+use crate::http::list::Held;
+use crate::http::rates::Range;
+use crate::http::request::exchange_name;
+use crate::http::rights::Rights;
+use crate::http::rows::ExchangeRow;
+
+/// The type of an exchange whose declaration does not say one.
+const DEFAULT_TYPE: &str = "direct";
+
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
+    let range = call.ranges()?.messages;
+    let mut rows = Vec::new();
+    for host in call.hosts()? {
+        let vhost: Arc<str> = host.name().into();
+        let infos = exchanges::all(call.node(), &vhost).unwrap_or_default();
+        rows.extend(infos.into_iter().map(|info| row(call, &vhost, info, range)));
+    }
+    call.list(Held::sorted_by_key(rows, |row| (Arc::clone(&row.vhost), row.info.name.clone()))).await
+}
+
+fn row(call: &Call<'_>, vhost: &Arc<str>, info: ExchangeInfo, range: Option<Range>) -> ExchangeRow {
+    ExchangeRow {
+        vhost: Arc::clone(vhost),
+        rates: call.state.rates.lock().exchange(vhost, &info.name),
+        info,
+        range,
+        has_stats: !call.request.query.is_true("disable_stats"),
+    }
+}
+
+pub(crate) fn show(call: &Call<'_>) -> Answer {
+    let vhost: Arc<str> = call.vhost()?.name().into();
+    let info = exchanges::find(call.node(), &vhost, exchange_name(call.bytes("exchange")))?;
+    let row = row(call, &vhost, info, call.ranges()?.messages);
+    let mut value = serde_json::to_value(&row).unwrap_or_default();
+    if let Some(fields) = value.as_object_mut().filter(|_| row.has_stats) {
+        fields.insert("incoming".into(), json!([]));
+        fields.insert("outgoing".into(), json!([]));
+    }
+    call.object(&value)
+}
+
+pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
+    let host = host_to_change(call)?;
+    let body = call.body().await?;
+    check_node(call, &body)?;
+    let kind = body.text("type")?.unwrap_or_else(|| DEFAULT_TYPE.into());
+    let declaration = ExchangeDeclaration {
+        name: short("exchange", &without_line_breaks(exchange_name(call.bytes("exchange"))))?,
+        kind: short("type", kind.as_bytes())?,
+        is_durable: body.boolean("durable")?.unwrap_or(false),
+        is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
+        is_internal: body.boolean("internal")?.unwrap_or(false),
+        arguments: arguments(&body)?.0.into(),
+    };
+    let rights = Rights::new(call.identity()?, &host)?;
+    let exchange = Resource::Exchange(&declaration.name);
+    let checked = rights.check_declaration(exchange, &declaration.arguments, "alternate-exchange");
+    checked.map_err(ApiError::of_declaration)?;
+    put(exchanges::declare(call.node(), host.name(), &declaration)?).await
+}
+
+pub(crate) async fn delete(call: &Call<'_>) -> Answer {
+    let (host, name) = (call.vhost()?, exchange_name(call.bytes("exchange")));
+    exchanges::find(call.node(), host.name(), name)?;
+    let rights = Rights::new(call.identity()?, &host)?;
+    rights.check(Operation::Configure, Resource::Exchange(name)).map_err(ApiError::of_declaration)?;
+    let if_unused = call.request.query.is_true("if-unused");
+    deleted(exchanges::delete(call.node(), host.name(), name, if_unused)?).await
+}

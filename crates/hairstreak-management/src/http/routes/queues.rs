@@ -1,0 +1,232 @@
+//! Queues: lists, single ones, declaration, deletion, purge.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::view::QueueInfo;
+use hairstreak_broker::without_line_breaks;
+use hairstreak_node::access::{Operation, Resource};
+use hairstreak_node::definitions::{Arguments, Fields};
+use hairstreak_node::node::SharedHost;
+use hairstreak_node::operator::queues;
+use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
+use serde_json::{Value, json};
+
+use crate::http::call::{Answer, Call, deleted, nothing, put};
+use crate::http::error::ApiError;
+use crate::http::list::Rows;
+use crate::http::rates::Ranges;
+use crate::http::request::Query;
+use crate::http::rights::Rights;
+use crate::http::rows::{ConnectionIndex, ConsumerRow, Owner, QueueRow, Shown};
+use crate::http::state::State;
+
+/// The queues of some virtual hosts, read anew for each slice.
+struct QueueRows {
+    state: Arc<State>,
+    hosts: Vec<(Arc<str>, Arc<SharedHost>)>,
+    connections: ConnectionIndex,
+    ranges: Ranges,
+    shown: Shown,
+}
+
+/// The place of a host among those of the list, and the name of a queue.
+type Key = (u32, Box<[u8]>);
+
+pub(crate) async fn list(call: &Call<'_>) -> Answer {
+    let rows = QueueRows {
+        state: Arc::clone(call.state),
+        hosts: call.hosts()?.into_iter().map(|host| (host.name().into(), host)).collect(),
+        connections: ConnectionIndex::new(call.node()),
+        ranges: call.ranges()?,
+        shown: shown(&call.request.query),
+    };
+    call.list(rows).await
+}
+
+/// The parts of queues that the parameters ask for.
+fn shown(query: &Query) -> Shown {
+    match (query.is_true("disable_stats"), query.is_true("enable_queue_totals")) {
+        (false, _) => Shown::Everything,
+        (true, true) => Shown::Totals,
+        (true, false) => Shown::Declaration,
+    }
+}
+
+impl QueueRows {
+    fn row(&self, vhost: &Arc<str>, info: QueueInfo) -> QueueRow {
+        let owner = info.owner.and_then(|id| self.connections.find(vhost, id));
+        QueueRow {
+            node_name: Arc::clone(&self.state.about.node_name),
+            vhost: Arc::clone(vhost),
+            rates: self.state.rates.lock().queue(vhost, &info.name),
+            ranges: self.ranges,
+            owner: owner.map(|connection| Owner(Arc::clone(connection))),
+            shown: self.shown,
+            now: self.state.node.clock.millis(Instant::now()),
+            info,
+        }
+    }
+}
+
+impl Rows for QueueRows {
+    type Key = Key;
+    type Row = QueueRow;
+
+    fn keys(&self) -> Vec<Key> {
+        let mut keys = Vec::new();
+        for (index, (vhost, _)) in self.hosts.iter().enumerate() {
+            // A host that is deleted meanwhile has no queues.
+            let queues = queues::all(&self.state.node, vhost).unwrap_or_default();
+            keys.extend(queues.into_iter().map(|queue| (index as u32, queue.name)));
+        }
+        keys
+    }
+
+    fn name<'a>(&'a self, key: &'a Key) -> &'a [u8] {
+        &key.1
+    }
+
+    fn rows(&self, keys: &[Key]) -> Vec<Option<QueueRow>> {
+        let mut rows = Vec::with_capacity(keys.len());
+        for of_host in keys.chunk_by(|one, other| one.0 == other.0) {
+            let (vhost, host) = &self.hosts[of_host[0].0 as usize];
+            let infos: Vec<Option<QueueInfo>> = {
+                let locked = host.lock();
+                let views = locked.host.views();
+                of_host.iter().map(|(_, name)| views.queue(name)).collect()
+            };
+            rows.extend(infos.into_iter().map(|info| info.map(|info| self.row(vhost, info))));
+        }
+        rows
+    }
+}
+
+pub(crate) fn show(call: &Call<'_>) -> Answer {
+    let vhost: Arc<str> = call.vhost()?.name().into();
+    let (info, consumers) = queues::find(call.node(), &vhost, call.bytes("queue"))?;
+    let rows = QueueRows {
+        state: Arc::clone(call.state),
+        hosts: Vec::new(),
+        connections: ConnectionIndex::new(call.node()),
+        ranges: call.ranges()?,
+        shown: shown(&call.request.query),
+    };
+    let node_name = &call.state.about.node_name;
+    let consumers: Vec<ConsumerRow> = consumers
+        .into_iter()
+        .map(|info| ConsumerRow {
+            vhost: Arc::clone(&vhost),
+            connection: rows.connections.find(&vhost, info.connection).cloned(),
+            info,
+            node_name: Arc::clone(node_name),
+        })
+        .collect();
+    let mut row = serde_json::to_value(rows.row(&vhost, info)).unwrap_or_default();
+    if let Some(fields) = row.as_object_mut().filter(|_| rows.shown == Shown::Everything) {
+        fields.insert("consumer_details".into(), json!(consumers));
+        fields.insert("incoming".into(), json!([]));
+        fields.insert("deliveries".into(), json!([]));
+    }
+    call.object(&row)
+}
+
+pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
+    let host = host_to_change(call)?;
+    let body = call.body().await?;
+    check_node(call, &body)?;
+    let declaration = QueueDeclaration {
+        name: short("queue", &without_line_breaks(call.bytes("queue")))?,
+        is_durable: body.boolean("durable")?.unwrap_or(false),
+        is_exclusive: false,
+        is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
+        arguments: arguments(&body)?.0.into(),
+    };
+    let rights = Rights::new(call.identity()?, &host)?;
+    let queue = Resource::declared_queue(&declaration.name);
+    let checked = rights.check_declaration(queue, &declaration.arguments, "x-dead-letter-exchange");
+    checked.map_err(ApiError::of_declaration)?;
+    put(queues::declare(call.node(), host.name(), &declaration)?).await
+}
+
+/// The virtual host of a declaration, which says in other words that there is none.
+pub(super) fn host_to_change(call: &Call<'_>) -> Result<Arc<SharedHost>, ApiError> {
+    call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))
+}
+
+/// A name or a routing key, as long as AMQP has them. `kind`: RabbitMQ's word for it.
+///
+/// # Errors
+///
+/// 400: there are too many bytes.
+pub(super) fn short(kind: &str, bytes: &[u8]) -> Result<Box<[u8]>, ApiError> {
+    if bytes.len() > SHORT_STRING_SIZE_MAX {
+        let text = format!("{kind} should be less than 255 bytes, actually was {}\n", bytes.len());
+        return Err(ApiError::bad_request(text));
+    }
+    Ok(bytes.into())
+}
+
+/// The arguments of a declaration or a binding.
+///
+/// # Errors
+///
+/// 400: they are no object, or have values that AMQP does not.
+pub(super) fn arguments(body: &Fields) -> Result<Arguments, ApiError> {
+    let table = body.table("arguments")?;
+    if table.values().any(has_null) {
+        return Err(ApiError::bad_request("null_not_allowed"));
+    }
+    serde_json::from_value(Value::Object(table)).map_err(|error| ApiError::bad_request(error.to_string()))
+}
+
+/// Whether a value has a null anywhere in it. RabbitMQ refuses nulls, though AMQP has a value for them.
+pub(super) fn has_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.iter().any(has_null),
+        Value::Object(fields) => fields.values().any(has_null),
+        _ => false,
+    }
+}
+
+/// A body may name a node, which has to be this one.
+pub(super) fn check_node(call: &Call<'_>, body: &Fields) -> Result<(), ApiError> {
+    match body.text("node")? {
+        Some(name) if *name != *call.state.about.node_name => {
+            Err(ApiError::bad_request(format!("Node {name} could not be contacted")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub(crate) async fn delete(call: &Call<'_>) -> Answer {
+    let (host, name) = (call.vhost()?, call.bytes("queue"));
+    queues::find(call.node(), host.name(), name)?;
+    let rights = Rights::new(call.identity()?, &host)?;
+    rights.check(Operation::Configure, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    let query = &call.request.query;
+    let (if_unused, if_empty) = (query.is_true("if-unused"), query.is_true("if-empty"));
+    deleted(queues::delete(call.node(), host.name(), name, if_unused, if_empty)?).await
+}
+
+pub(crate) fn purge(call: &Call<'_>) -> Answer {
+    let (host, name) = (call.vhost()?, call.bytes("queue"));
+    queues::find(call.node(), host.name(), name)?;
+    let rights = Rights::new(call.identity()?, &host)?;
+    rights.check(Operation::Read, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    queues::purge(call.node(), host.name(), name)?;
+    nothing()
+}
+
+/// Actions on mirrors, of which there are none.
+pub(crate) async fn act(call: &mut Call<'_>) -> Answer {
+    let host = call.vhost()?;
+    queues::find(call.node(), host.name(), call.bytes("queue"))?;
+    let body = call.body_with(&["action"]).await?;
+    match body.text("action")?.as_deref() {
+        Some("sync" | "cancel_sync") => nothing(),
+        other => Err(ApiError::wrong_field("unknown", other)),
+    }
+}

@@ -1,0 +1,115 @@
+//! The metrics of exchanges and of virtual hosts as such.
+
+use std::collections::HashMap;
+
+use hairstreak_broker::view::{BindingInfo, ExchangeInfo};
+use hairstreak_node::node::SharedHost;
+
+use super::exposition::labels;
+use super::family::{Group, counter, gauge};
+use super::selection::{Registry, Selection};
+use super::state::visit;
+use super::table::{Block, Table};
+
+/// The beginning of names that RabbitMQ has the same of on each node of a cluster.
+const CLUSTER_PREFIX: &str = "rabbitmq_cluster_";
+
+/// The figures of an exchange, or the sums of all.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ExchangeFigures {
+    publish: u64,
+    binding_count: usize,
+}
+
+static PUBLISHED: Group<ExchangeFigures> = Group {
+    name: "exchange_metrics",
+    columns: &[counter(
+        "exchange_messages_published_total",
+        "Messages that clients published to the exchange",
+        |exchange| exchange.publish as f64,
+    )],
+};
+
+static NAMES: Group<ExchangeFigures> =
+    Group { name: "exchange_names", columns: &[gauge("exchange_name", "The exchange is there", |_| 1.0)] };
+
+static BINDINGS: Group<ExchangeFigures> = Group {
+    name: "exchange_bindings",
+    columns: &[gauge("exchange_bindings", "Bindings from the exchange", |exchange| {
+        exchange.binding_count as f64
+    })],
+};
+
+static HOSTS: Group<()> =
+    Group { name: "vhost_status", columns: &[gauge("vhost_status", "The virtual host works", |()| 1.0)] };
+
+/// The tables of exchanges and virtual hosts.
+pub(super) struct ExchangeTables {
+    published: Table<ExchangeFigures>,
+    known: Table<ExchangeFigures>,
+    hosts: Table<()>,
+    counts_bindings: bool,
+}
+
+impl ExchangeTables {
+    pub(super) fn new(selection: &Selection) -> ExchangeTables {
+        // The other groups are on the detailed page only.
+        let is_detailed = selection.registry == Registry::Detailed;
+        let known = if is_detailed { selection.pick([&NAMES, &BINDINGS]) } else { Vec::new() };
+        let hosts = if is_detailed { selection.pick([&HOSTS]) } else { Vec::new() };
+        ExchangeTables {
+            published: Table::new(selection.registry.prefix(), selection.pick([&PUBLISHED])),
+            counts_bindings: known.iter().any(|group| group.name == BINDINGS.name),
+            known: Table::new(CLUSTER_PREFIX, known),
+            hosts: Table::new(CLUSTER_PREFIX, hosts),
+        }
+    }
+
+    /// Whether no metrics of exchanges are asked for.
+    pub(super) fn are_empty(&self) -> bool {
+        self.published.is_empty() && self.known.is_empty()
+    }
+
+    pub(super) async fn add(&mut self, host: &SharedHost) {
+        let name = host.name().as_bytes();
+        self.hosts.push(&labels(&[("vhost", name)]), &());
+        if self.are_empty() {
+            return;
+        }
+        let bindings = if self.counts_bindings { count_bindings(host).await } else { HashMap::new() };
+        let push = |exchange: ExchangeInfo| {
+            let binding_count = bindings.get(&exchange.name).copied().unwrap_or_default();
+            let figures = ExchangeFigures { publish: exchange.stats.publish_in, binding_count };
+            let own = labels(&[("vhost", name), ("exchange", &exchange.name)]);
+            self.published.push(&own, &figures);
+            // RabbitMQ does not name the default exchange here.
+            if !exchange.name.is_empty() {
+                let own = labels(&[("vhost", name), ("exchange", &exchange.name), ("type", &exchange.kind)]);
+                self.known.push(&own, &figures);
+            }
+        };
+        visit(host, |views, from, count, rows| views.exchange_infos(from, count, rows), push).await;
+    }
+
+    pub(super) fn into_blocks(self) -> [Box<dyn Block>; 3] {
+        [Box::new(self.published), Box::new(self.known), Box::new(self.hosts)]
+    }
+}
+
+/// All messages that clients published, as a table.
+pub(super) fn sum(publish: u64) -> Table<ExchangeFigures> {
+    let sum = ExchangeFigures { publish, binding_count: 0 };
+    Table::of_one(Registry::Aggregated.prefix(), [&PUBLISHED], &sum)
+}
+
+/// How many bindings each exchange has.
+async fn count_bindings(host: &SharedHost) -> HashMap<Box<[u8]>, usize> {
+    let mut counts = HashMap::new();
+    visit(
+        host,
+        |views, from, count, rows| views.binding_infos(from, count, rows),
+        |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1,
+    )
+    .await;
+    counts
+}

@@ -1,0 +1,133 @@
+//! `scrape`: the figures of the node become a page.
+//!
+//! Virtual hosts are read in slices, so that no lock is held for long. What a page shows of several objects is therefore not of one moment.
+//!
+//! - `visit`: the objects of a virtual host in slices, so that no lock is held for long and other requests have their turn.
+
+use hairstreak_broker::stats::QueueStats;
+use hairstreak_node::node::Totals;
+
+use super::channels::{self, ChannelFigures};
+use super::connections::{self, ConnectionNames};
+use super::exchanges::{self, ExchangeTables};
+use super::globals::{self, Publishing};
+use super::node::{self, NodeFigures, Objects};
+use super::queues::{QueueFigures, QueueTables};
+use super::selection::{Registry, Selection};
+use super::state::State;
+use super::table::{Block, Page};
+use super::{identity, memory};
+use crate::http::Bounds;
+
+/// The blocks of a page.
+type Blocks = Vec<Box<dyn Block>>;
+
+/// The page of a selection. Waits until there is room for its rows.
+pub(super) async fn scrape(state: &State, selection: &Selection, bounds: &Bounds) -> Page {
+    let objects = count_objects(state);
+    let row_count = match selection.registry {
+        Registry::Aggregated | Registry::MemoryBreakdown => 1,
+        Registry::PerObject | Registry::Detailed => {
+            objects.queues + objects.channels + objects.connections + objects.exchanges
+        }
+    };
+    let share = bounds.reserve_rows(row_count).await;
+    let mut blocks = match selection.registry {
+        Registry::MemoryBreakdown => vec![Box::new(memory::table(&state.node)) as Box<dyn Block>],
+        Registry::Detailed => detailed(state, selection).await,
+        Registry::Aggregated | Registry::PerObject => everything(state, selection, &objects).await,
+    };
+    blocks.extend(identity::blocks(state, selection.registry));
+    Page::new(blocks, share)
+}
+
+async fn detailed(state: &State, selection: &Selection) -> Blocks {
+    let totals = state.node.hosts.totals();
+    let mut blocks = node_blocks(state, selection, &totals);
+    blocks.extend(per_object(state, selection).await);
+    blocks
+}
+
+async fn everything(state: &State, selection: &Selection, objects: &Objects) -> Blocks {
+    let totals = state.node.hosts.totals();
+    let mut blocks = node_blocks(state, selection, &totals);
+    blocks.push(Box::new(NodeFigures::now(state, &totals).alarms(selection)));
+    blocks.push(node::objects(objects, selection));
+    blocks.extend(globals::blocks(Publishing {
+        totals,
+        publisher_count: state.node.publishers.count(),
+        consumer_count: objects.consumers as u64,
+    }));
+    blocks.extend(match selection.registry {
+        Registry::Aggregated => sums(state, &totals).await,
+        _ => per_object(state, selection).await,
+    });
+    blocks
+}
+
+/// The metrics of the node that are asked for by group.
+fn node_blocks(state: &State, selection: &Selection, totals: &Totals) -> Blocks {
+    let figures = NodeFigures::now(state, totals);
+    vec![Box::new(figures.table(selection)), Box::new(node::logins(state, selection))]
+}
+
+/// A series for each object.
+async fn per_object(state: &State, selection: &Selection) -> Blocks {
+    let all = state.node.connections.all();
+    let names = ConnectionNames::new(&all);
+    let mut queues = QueueTables::new(selection);
+    let mut exchanges = ExchangeTables::new(selection);
+    let mut channels = channels::table(selection);
+    for host in state.node.hosts.all().iter().filter(|host| selection.has_virtual_host(host.name())) {
+        if !queues.are_empty() {
+            queues.add(host, selection).await;
+        }
+        if !channels.is_empty() {
+            channels::add(&mut channels, host, &names).await;
+        }
+        exchanges.add(host).await;
+    }
+    let mut blocks: Blocks = vec![Box::new(channels), Box::new(connections::table(&all, selection))];
+    blocks.extend(queues.into_blocks());
+    blocks.extend(exchanges.into_blocks());
+    blocks
+}
+
+/// The sums over all objects.
+async fn sums(state: &State, totals: &Totals) -> Blocks {
+    let all = state.node.connections.all();
+    let (mut queues, mut channels) = (QueueFigures::default(), ChannelFigures::default());
+    for host in state.node.hosts.all() {
+        queues += QueueFigures::sum(&host).await;
+        channels += ChannelFigures::sum(&host).await;
+    }
+    // Counters do not fall when queues are deleted.
+    queues.stats = sum_of(totals);
+    vec![
+        Box::new(channels.table(&totals.stats)),
+        Box::new(connections::sums(&state.node, &all)),
+        Box::new(queues.table()),
+        Box::new(exchanges::sum(totals.stats.publish)),
+    ]
+}
+
+fn sum_of(totals: &Totals) -> QueueStats {
+    let mut stats = totals.stats.classic;
+    stats += totals.stats.quorum;
+    stats
+}
+
+fn count_objects(state: &State) -> Objects {
+    let (opened, closed) = state.node.connections.churn();
+    let connections = opened.saturating_sub(closed) as usize;
+    let mut objects = Objects { connections, ..Objects::default() };
+    for host in state.node.hosts.all() {
+        let locked = host.lock();
+        let views = locked.host.views();
+        objects.channels += views.channel_count();
+        objects.consumers += views.consumer_count();
+        objects.queues += views.queue_count();
+        objects.exchanges += views.exchange_count();
+    }
+    objects
+}

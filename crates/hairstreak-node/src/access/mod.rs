@@ -1,0 +1,59 @@
+//! `Access`: who may do what. Users, password hashes, permissions, limits.
+//!
+//! ```text
+//!   AMQP's loops, HTTP, services, directory
+//!        | log_in                 | put_user, set_permission ...
+//!        v                        v
+//!      Access ---------------> State (Registry behind a lock, generation) <--- Identity <--- CheckCache
+//!        | what was not right before
+//!        v
+//!      thread `logins`: one password hash after the other
+//! ```
+//!
+//! No sockets, no files, no clock: what has to survive is the caller's to write down, and everything is there again by
+//! [`Access::restore`]. An event loop may call everything but [`Access::hash_password`], [`PasswordHash::of`] and long lists.
+//!
+//! Reading order: `user`, `resource`, `password`, `pattern`, `registry`, `state`, [`Identity`], [`CheckCache`], `login`, [`Access`].
+
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod access;
+mod changes;
+mod check_cache;
+mod credential_mac;
+mod error;
+mod identity;
+mod listing;
+mod logging_in;
+mod login;
+mod password;
+mod pattern;
+mod registry;
+mod resource;
+mod state;
+mod tags;
+#[cfg(test)]
+mod tests;
+mod usage;
+mod user;
+mod virtual_host_permissions;
+
+pub use access::Access;
+pub use access::AccessOptions;
+pub use changes::AccessDefinitions;
+pub use check_cache::CheckCache;
+pub use error::AccessError;
+pub use identity::Identity;
+pub use listing::UserView;
+pub use logging_in::Login;
+pub use login::{
+    LoginAnswer, LoginCounts, LoginError, LoginFigures, LoginResult, LoginRules, Peer, Protocol,
+};
+pub use password::{
+    Argon2idParameters, HashingAlgorithm, PASSWORD_SIZE_MAX, PasswordHash, PasswordHashError,
+};
+pub use resource::{Operation, Permission, TopicPermission};
+pub use resource::{Resource, refuse_topic};
+pub use tags::Tags;
+pub use usage::{ChannelSlot, ConnectionSlot, LimitError};
+pub use user::{Revoked, User, UserChange, UserLimit, UserLimits, UserUpdate};
+pub use virtual_host_permissions::VirtualHostPermissions;

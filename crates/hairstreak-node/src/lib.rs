@@ -1,0 +1,38 @@
+//! The node behind `hairstreak serve`: AMQP 0-9-1, the directory and the broker of services.
+//!
+//! This crate has the listeners, the threads and the clocks. The state machines are in `hairstreak-broker`, the codecs in
+//! `hairstreak-wire`; HTTP is in `hairstreak-management`, which uses [`operator`]. Reading order: [`Server`], [`node`], `amqp`, `zmq`.
+
+pub mod access;
+mod amqp;
+mod config;
+mod curve_keys;
+pub mod definitions;
+mod listen;
+pub mod node;
+pub mod operator;
+mod options;
+pub mod process;
+mod server;
+mod start_error;
+mod tls;
+mod zmq;
+
+#[doc(hidden)]
+pub use amqp::{AmqpHarness, HostFigures};
+pub use amqp::{Forgotten, NotPublished, OneMessage, publish_once};
+pub use config::{
+    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
+    HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
+};
+pub use hairstreak_services::broker::{Limits as ServiceLimits, Options as ServiceOptions};
+pub use hairstreak_services::names::{Change, Options as DirectoryOptions};
+pub use node::{AmqpOptions, FirstUser};
+pub use operator::{BootError, DataPlace, OperatorError};
+pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
+pub use server::Server;
+pub use start_error::{ReloadError, StartError};
+pub use tls::{
+    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, CertificateFiles,
+    HTTPS_PORT, HttpTlsOptions, LoginFrom, PeerCertificate, PeerTls, ends_before,
+};

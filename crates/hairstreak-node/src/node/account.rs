@@ -1,0 +1,59 @@
+//! `Account`: the memory of all messages, and the publishers that wait for it.
+
+use super::alarm::{Alarm, Change};
+use super::parking::Parking;
+use super::passes::Passes;
+use super::timekeeper::Timekeeper;
+
+/// The memory of all messages of the node. Virtual hosts and connections tell their part of it.
+pub struct Account {
+    /// The alarm of memory.
+    pub alarm: Alarm,
+    /// The timers of all virtual hosts.
+    pub timekeeper: Timekeeper,
+    /// The room of parked frames.
+    pub parking: Parking,
+    /// The line of connections that wait for room.
+    pub passes: Passes,
+}
+
+impl Account {
+    /// `watermark`: bytes of messages at which publishers are stopped.
+    pub fn new(watermark: usize) -> Account {
+        Account {
+            alarm: Alarm::new(watermark),
+            timekeeper: Timekeeper::new(),
+            parking: Parking::default(),
+            passes: Passes::default(),
+        }
+    }
+
+    /// Changes the watermark. The alarm follows at once.
+    pub fn set_watermark(&self, watermark: usize) {
+        self.follow(self.alarm.set_watermark(watermark));
+    }
+
+    /// The memory of a part of the node has changed from `before` bytes to `now`.
+    pub fn note(&self, before: usize, now: usize) {
+        self.follow(self.alarm.note(before, now));
+    }
+
+    #[inline]
+    fn follow(&self, change: Change) {
+        if change == Change::Cleared {
+            self.parking.renew();
+            self.passes.renew();
+            self.timekeeper.wake_publishers();
+        } else {
+            self.see_to_passes();
+        }
+    }
+
+    /// Has the timekeeper give the pass to a connection that waits, if that can be done.
+    #[inline]
+    pub fn see_to_passes(&self) {
+        if self.passes.can_be_given(&self.alarm) {
+            self.timekeeper.wake_by(0);
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! `Journal`: the way of changed definitions to the data directory.
+//!
+//! A change acts at once in memory. The change is promised only when the disk has it: the caller hears of that from [`Commit`], or by mail.
+//! A node without a data directory promises nothing, and every commit is done at once.
+//!
+//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]). It fails if its
+//! own object is refused ([`Journal::wait`]), and not for the changes of others.
+//!
+//! A change that cannot be written is refused, and taken back before its caller hears so: in memory by [`TakeBack`], and on disk by a change to the opposite, which
+//! the store keeps behind the refused one. A deletion is not taken back, because the messages of a queue are gone: it is written when that is possible.
+
+use std::collections::{HashMap, HashSet};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::task::{Context, Poll};
+
+use futures_channel::oneshot;
+use hairstreak_store::{DefinitionStore, Kind as StoreKind, StoreError, Write};
+use parking_lot::Mutex;
+use thiserror::Error;
+
+use crate::definitions::{Change, Definition, Place};
+
+/// The reason why changes are not on disk.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("the definitions cannot be written: {0}")]
+pub struct JournalError(pub Arc<str>);
+
+/// Takes a refused definition back in memory. The second is the definition before, if there was one.
+pub type TakeBack = dyn Fn(&Definition, Option<Definition>) + Send + Sync;
+
+/// The way to the data directory.
+pub enum Journal {
+    /// The node has no data directory.
+    Off,
+    /// Changes are written to a store.
+    On(OpenJournal),
+}
+
+/// A store, and how far changes are on their way there.
+pub struct OpenJournal {
+    store: DefinitionStore,
+    progress: Arc<Progress>,
+}
+
+/// The outcome of changes, as far as it is known.
+#[derive(Default)]
+struct Progress {
+    /// Batches that are not on disk, and whose outcome is not known.
+    awaited_count: AtomicUsize,
+    /// The places of refused definitions, with the definitions before. None is there once any later batch is on disk.
+    unwritten: Mutex<HashMap<Place, Option<Definition>>>,
+    /// The places of definitions that are gone in memory, and not on disk. None is there once any later batch is on disk.
+    undeleted: Mutex<HashSet<Place>>,
+    take_back: OnceLock<Box<TakeBack>>,
+}
+
+impl Progress {
+    /// Notes the outcome of a batch. Returns the refused definitions, each with the one before the first refusal.
+    fn note(
+        &self,
+        changes: Vec<Change>,
+        result: &Result<(), JournalError>,
+    ) -> Vec<(Definition, Option<Definition>)> {
+        self.awaited_count.fetch_sub(1, Ordering::AcqRel);
+        let (mut unwritten, mut undeleted) = (self.unwritten.lock(), self.undeleted.lock());
+        let Err(error) = result else {
+            undeleted.clear();
+            if !unwritten.is_empty() {
+                unwritten.clear();
+                log::info!("the definitions can be written again");
+            }
+            return Vec::new();
+        };
+        if unwritten.is_empty() {
+            log::error!("{error}; until they can, what is new is refused");
+        }
+        let mut refused = Vec::new();
+        for change in changes {
+            let (definition, before) = match change {
+                Change::Put(definition) => (definition, None),
+                Change::Replace(before, definition) => (definition, Some(before)),
+                Change::Delete(place) => {
+                    // A definition that was new when it was refused was never on disk.
+                    if !matches!(unwritten.remove(&place), Some(None)) {
+                        undeleted.insert(place);
+                    }
+                    continue;
+                }
+            };
+            undeleted.remove(&definition.place());
+            // A definition that was refused before was never there.
+            let first = unwritten.entry(definition.place()).or_insert(before).clone();
+            refused.push((definition, first));
+        }
+        refused
+    }
+
+    /// Whether the last change of a definition at one of these places failed.
+    fn has_failed(&self, places: &[Place]) -> bool {
+        let (unwritten, undeleted) = (self.unwritten.lock(), self.undeleted.lock());
+        places.iter().any(|place| unwritten.contains_key(place) || undeleted.contains(place))
+    }
+}
+
+/// Changes on their way to the disk. Resolves when they are there.
+#[derive(Debug)]
+pub struct Commit(Option<oneshot::Receiver<Result<(), JournalError>>>);
+
+impl Journal {
+    /// The way to a store.
+    pub fn on(store: DefinitionStore) -> Journal {
+        Journal::On(OpenJournal { store, progress: Arc::default() })
+    }
+
+    /// Whether changes are to be kept.
+    pub fn is_on(&self) -> bool {
+        matches!(self, Journal::On(_))
+    }
+
+    /// Why nothing more can be written now.
+    pub fn refusal(&self) -> Option<JournalError> {
+        let Journal::On(OpenJournal { store, .. }) = self else { return None };
+        match store.failing() {
+            Some(error) => Some(error.into()),
+            None if store.has_room() => None,
+            None => Some(JournalError("the disk does not keep up".into())),
+        }
+    }
+
+    /// Whether changes are on their way.
+    pub fn is_awaited(&self) -> bool {
+        let Journal::On(OpenJournal { progress, .. }) = self else { return false };
+        progress.awaited_count.load(Ordering::Acquire) > 0
+    }
+
+    /// Whether a definition was refused, and is being taken back.
+    pub fn is_unwritten(&self, place: &Place) -> bool {
+        match self {
+            Journal::Off => false,
+            Journal::On(OpenJournal { progress, .. }) => progress.unwritten.lock().contains_key(place),
+        }
+    }
+
+    /// Sets the function that takes refused definitions back in memory. Only the first counts. A node that starts has none: it ends if it cannot write.
+    pub fn set_take_back(&self, take_back: Box<TakeBack>) {
+        if let Journal::On(OpenJournal { progress, .. }) = self {
+            let _ = progress.take_back.set(take_back);
+        }
+    }
+
+    /// Hands changes to the writer. Never blocks. `done` is called by the writer's thread, behind all changes that were submitted before, also if there are
+    /// no changes in this batch; or here, if nothing is kept.
+    pub fn submit(&self, changes: Vec<Change>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
+        progress.awaited_count.fetch_add(1, Ordering::AcqRel);
+        let progress = Arc::clone(progress);
+        store.submit(changes.iter().map(to_write).collect(), move |result| {
+            let result = result.map_err(JournalError::from);
+            let refused = progress.note(changes, &result);
+            if let Some(take_back) = progress.take_back.get() {
+                // The latest first: bindings before the queues that they lead to.
+                refused.into_iter().rev().for_each(|(definition, before)| take_back(&definition, before));
+            }
+            done(result);
+        });
+    }
+
+    /// Has an answer that changes nothing wait for the changes before it. `done` is called as in [`Journal::submit`], with an error only if a definition at one of
+    /// the places was refused, or stays on disk though it is gone.
+    pub fn wait(&self, places: Vec<Place>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
+        progress.awaited_count.fetch_add(1, Ordering::AcqRel);
+        let progress = Arc::clone(progress);
+        store.submit(Vec::new(), move |result| {
+            progress.awaited_count.fetch_sub(1, Ordering::AcqRel);
+            let result = result.map_err(JournalError::from);
+            done(if progress.has_failed(&places) { result } else { Ok(()) });
+        });
+    }
+
+    /// Writes a definition as it was before a refused change, which the store keeps. Not taken back if that is refused as well.
+    pub fn write_back(&self, before: &Definition) {
+        let Journal::On(OpenJournal { store, progress }) = self else { return };
+        let (progress, place) = (Arc::clone(progress), before.place());
+        store.submit(vec![to_write(&Change::Put(before.clone()))], move |_| {
+            progress.unwritten.lock().remove(&place);
+        });
+    }
+
+    /// As [`Journal::submit`], for one that waits.
+    pub fn commit(&self, changes: &[Change]) -> Commit {
+        let Journal::On(OpenJournal { store, .. }) = self else { return Commit(None) };
+        // While nothing can be written, operators are told what acts in memory.
+        if changes.is_empty() && (!self.is_awaited() || store.failing().is_some()) {
+            return Commit(None);
+        }
+        let (tell, told) = oneshot::channel();
+        self.submit(changes.to_vec(), |result| {
+            // Nobody waits any more if the other end is gone.
+            let _ = tell.send(result);
+        });
+        Commit(Some(told))
+    }
+
+    /// Waits until all changes so far are on disk.
+    ///
+    /// # Errors
+    ///
+    /// The changes cannot be written.
+    pub fn flush(&self) -> Result<(), JournalError> {
+        let (tell, told) = mpsc::sync_channel(1);
+        self.submit(Vec::new(), move |result| {
+            // The other end waits.
+            let _ = tell.send(result);
+        });
+        told.recv().unwrap_or_else(|_| Err(JournalError("the node stops".into())))
+    }
+
+    /// Writes all that waits, with a last attempt if that was not possible before. Later changes are refused.
+    ///
+    /// # Errors
+    ///
+    /// Changes that were not promised are lost.
+    pub fn close(&self) -> Result<(), JournalError> {
+        match self {
+            Journal::Off => Ok(()),
+            Journal::On(OpenJournal { store, .. }) => store.close().map_err(JournalError::from),
+        }
+    }
+}
+
+impl From<Arc<StoreError>> for JournalError {
+    fn from(error: Arc<StoreError>) -> JournalError {
+        JournalError(error.to_string().into())
+    }
+}
+
+fn to_write(change: &Change) -> Write {
+    let place = change.place();
+    let value = match change {
+        Change::Put(definition) | Change::Replace(_, definition) => Some(definition.encode()),
+        Change::Delete(_) => None,
+    };
+    Write { kind: StoreKind::new(place.kind.number()), key: place.key, value }
+}
+
+impl Commit {
+    /// Nothing is on its way.
+    pub fn done() -> Commit {
+        Commit(None)
+    }
+}
+
+impl Future for Commit {
+    type Output = Result<(), JournalError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(told) = &mut self.0 else { return Poll::Ready(Ok(())) };
+        // The writer answers every batch, also when it stops.
+        let stopped = |_| JournalError("the node stops".into());
+        Pin::new(told).poll(context).map(|result| result.map_err(stopped).and_then(|result| result))
+    }
+}

@@ -1,0 +1,47 @@
+//! The node: the state that all its connections share, whatever they speak.
+//!
+//! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to connections), `alarm`
+//! (memory), `timekeeper` (expiry).
+
+mod account;
+mod alarm;
+mod catalog;
+mod connections;
+pub mod encoding;
+mod hosts;
+mod journal;
+mod lingering;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod node;
+mod options;
+mod outlets;
+mod parking;
+mod pass;
+mod passes;
+mod received;
+mod recording;
+mod refused_logins;
+mod refusing;
+mod settings;
+mod shared_host;
+mod subject;
+mod timekeeper;
+mod totals;
+
+pub use account::Account;
+pub use connections::Post;
+pub use connections::{ClientInfo, ConnectionEntry, Figures, Listed, Peer};
+pub use journal::{Commit, Journal, JournalError};
+#[cfg(test)]
+pub use lingering::Lingering;
+pub use lingering::LingeringPlace;
+pub use node::Node;
+pub use options::{AmqpOptions, FirstUser};
+pub use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
+pub use pass::Pass;
+pub use received::Received;
+pub use received::{Publisher, Publishers};
+pub use recording::from_definition;
+pub use shared_host::{HostState, SharedHost};
+pub use subject::{Ends, Subject};
+pub use totals::Totals;

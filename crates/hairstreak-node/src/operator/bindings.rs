@@ -1,0 +1,85 @@
+//! Bindings: they are listed, made and taken back, as a client would.
+
+use hairstreak_broker::view::BindingInfo;
+
+use super::error::OperatorError;
+use super::virtual_hosts::{gather, live};
+use crate::node::{Commit, Node, OPERATORS};
+
+/// The bindings that are asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Which<'a> {
+    /// All bindings.
+    All,
+    /// From an exchange.
+    From(&'a [u8]),
+    /// Bindings to an exchange.
+    ToExchange(&'a [u8]),
+    /// Bindings to a queue.
+    ToQueue(&'a [u8]),
+}
+
+/// Bindings of a virtual host, without those of the default exchange.
+///
+/// # Errors
+///
+/// There is no such host, or no such exchange or queue.
+pub fn list(node: &Node, virtual_host: &str, which: Which<'_>) -> Result<Vec<BindingInfo>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    {
+        let state = host.lock();
+        let views = state.host.views();
+        let is_there = match which {
+            Which::All => true,
+            Which::From(name) | Which::ToExchange(name) => views.exchange(name).is_some(),
+            Which::ToQueue(name) => views.queue(name).is_some(),
+        };
+        if !is_there {
+            return Err(OperatorError::NotFound);
+        }
+    }
+    Ok(gather(&host, |views, from, count, rows| match which {
+        Which::All => views.binding_infos(from, count, rows),
+        Which::From(name) => views.bindings_from(name, from, count, rows),
+        Which::ToExchange(name) => views.bindings_to_exchange(name, from, count, rows),
+        Which::ToQueue(name) => views.bindings_to_queue(name, from, count, rows),
+    }))
+}
+
+/// Makes a binding. A binding that is there stays.
+///
+/// # Errors
+///
+/// There is no such host, and those of queue.bind and exchange.bind.
+pub fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
+    let arguments = &arguments.decode();
+    let (result, commit) = node.act(&host, |state, _| {
+        node.journal.check_binding(virtual_host, &state.host, binding)?;
+        match is_to_exchange {
+            true => state.host.exchanges_mut().bind_exchange(destination, source, routing_key, arguments)?,
+            false => state.host.bind_queue(OPERATORS, destination, source, routing_key, arguments)?,
+        }
+        Ok::<_, OperatorError>(())
+    });
+    result?;
+    Ok(commit)
+}
+
+/// Takes a binding back.
+///
+/// # Errors
+///
+/// There is no such host, and those of queue.unbind and exchange.unbind.
+pub fn unbind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
+    let arguments = &arguments.decode();
+    let (result, commit) = node.act(&host, |state, _| match is_to_exchange {
+        true => state.host.exchanges_mut().unbind_exchange(destination, source, routing_key, arguments),
+        false => state.host.unbind_queue(OPERATORS, destination, source, routing_key, arguments),
+    });
+    result?;
+    Ok(commit)
+}

@@ -1,0 +1,217 @@
+//! The start of a node: the definitions of the data directory take effect before anybody can connect.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
+use thiserror::Error;
+
+use super::error::OperatorError;
+use super::users::{self, By};
+use super::{configured_users, importing, restoring, taking_effect, virtual_hosts};
+use crate::definitions::{Definition, DefinitionError, Document, Kind, VirtualHostDefinition};
+use crate::node::{AmqpOptions, Journal, Node};
+
+/// The place of a node's definitions.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataPlace {
+    /// The data directory.
+    pub path: PathBuf,
+    /// The name of the node. A directory belongs to the node that made it.
+    pub node_name: String,
+}
+
+/// Why a node cannot start from its data directory.
+#[derive(Debug, Error)]
+pub enum BootError {
+    /// The directory cannot be used.
+    #[error(transparent)]
+    Directory(#[from] DataDirectoryError),
+    /// The definitions cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A user or a virtual host of the options makes no sense.
+    #[error("the first definitions: {0}")]
+    First(#[from] OperatorError),
+    /// The system has no thread or no random bytes to give.
+    #[error(transparent)]
+    System(#[from] io::Error),
+    /// The definitions that the node begins with cannot be written.
+    #[error("{0}")]
+    Unwritten(String),
+    /// A definition cannot be understood, or does not fit the others.
+    #[error("{}: {reason}", place.display())]
+    Definition {
+        /// The data directory, or the file of definitions.
+        place: PathBuf,
+        /// The definition, and the error.
+        reason: String,
+    },
+}
+
+/// A node with the definitions of its data directory, or without one.
+///
+/// # Errors
+///
+/// The directory cannot be used, or a definition cannot take effect.
+pub fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<Node, BootError> {
+    let Some(data) = data else {
+        let node = Node::new(options, Journal::Off)?;
+        add_first_definitions(&node, options)?;
+        return Ok(node);
+    };
+    let directory = DataDirectory::open(&data.path, &data.node_name)?;
+    let (store, entries) = DefinitionStore::open(&directory)?;
+    let wrong = |reason: String| BootError::Definition { place: data.path.clone(), reason };
+    let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
+    let definitions = definitions.map_err(|error| wrong(error.to_string()))?;
+    let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
+    let mut node = Node::new(options, Journal::on(store))?;
+    node.id = directory.node_id();
+    restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
+    virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
+    add_first_definitions(&node, options)?;
+    // A node whose first definitions cannot be written would be another one after a crash.
+    node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;
+    Ok(node)
+}
+
+/// Adds what each start is to find, and what a node without definitions begins with. Deletes the users that have gone from the configuration.
+fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+    // Users are deleted before users are added: a new user may have the key of a deleted user.
+    configured_users::delete_gone(node, options)?;
+    if let Some(path) = &options.load_definitions {
+        load(node, path)?;
+    }
+    let mut names = options.virtual_hosts.clone();
+    if virtual_hosts::all(node).is_empty() {
+        names.push(options.default_virtual_host.clone());
+    }
+    for name in names.iter().filter(|name| node.hosts.find(name).is_none()) {
+        let host = VirtualHostDefinition { name: name.clone(), ..VirtualHostDefinition::default() };
+        virtual_hosts::put(node, host, None)?;
+    }
+    configured_users::put(node, options)?;
+    check_anonymous_user(node, options);
+    Ok(())
+}
+
+/// Warns if there is no user for clients without credentials. They are refused until there is one.
+fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
+    if let Some(name) = &options.anonymous_user
+        && users::find(node, name).is_err()
+    {
+        log::warn!(
+            "amqp.anonymous_user: there is no user '{name}'; clients without credentials are refused until there is"
+        );
+    }
+}
+
+/// Has users and limits that were configured anew take effect. Users that have gone from the configuration are deleted.
+///
+/// # Errors
+///
+/// A user makes no sense. Users before it have changed.
+pub fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+    configured_users::delete_gone(node, options)?;
+    configured_users::put(node, options)?;
+    check_anonymous_user(node, options);
+    node.access.set_login_rules(options.login_rules());
+    node.set_limits(options);
+    Ok(())
+}
+
+/// Imports a file of definitions.
+fn load(node: &Node, path: &Path) -> Result<(), BootError> {
+    let wrong = |reason: String| BootError::Definition { place: path.into(), reason };
+    let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
+    let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
+    // Items that are refused are in the log, and do not keep the node from its start.
+    importing::import(node, document, By::Node).map_err(|error| wrong(error.to_string()))?;
+    Ok(())
+}
+
+fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
+    let number = entry.kind.number();
+    Definition::decode(Kind::of_number(number).ok_or(DefinitionError::unknown(number))?, &entry.value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::access::Peer;
+    use crate::operator::queues;
+
+    /// fancy-regex takes this pattern and panics when it matches.
+    const BAD: &str = "(?(1))";
+
+    fn definition<T: serde::de::DeserializeOwned>(value: serde_json::Value) -> T {
+        serde_json::from_value(value).unwrap()
+    }
+
+    #[test]
+    fn a_pattern_that_an_older_node_took_matches_nothing() {
+        let folder = std::env::temp_dir().join(format!("hairstreak-patterns-{}", std::process::id()));
+        let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
+        let options = AmqpOptions::default();
+        let node = open(&options, Some(&data)).unwrap();
+        let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
+        node.put(Definition::Policy(definition(policy)));
+        let row = json!({"user": "guest", "vhost": "/", "configure": BAD, "write": "", "read": ".*"});
+        node.put(Definition::Permission(definition(row)));
+        let row = json!({"user": "guest", "vhost": "/", "exchange": "amq.topic", "write": BAD, "read": ".*"});
+        node.put(Definition::TopicPermission(definition(row)));
+        let queue =
+            json!({"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}});
+        node.put(Definition::Queue(definition(queue)));
+        node.journal.flush().unwrap();
+        drop(node);
+
+        let node = open(&options, Some(&data)).unwrap();
+        let queues = queues::all(&node, "/").unwrap();
+        assert_eq!(
+            queues.iter().map(|queue| (&*queue.name, queue.policies.user.as_deref())).collect::<Vec<_>>(),
+            [(&b"q"[..], None)]
+        );
+        assert_eq!(taking_effect::all_policies(&node, hairstreak_broker::policy::Scope::User).len(), 1);
+        assert_eq!(users::permissions(&node)[0].configure, BAD);
+        assert_eq!(users::topic_permissions(&node)[0].write, BAD);
+        drop(node);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_node_starts_with_a_file_of_which_it_cannot_have_everything() {
+        let path = std::env::temp_dir().join(format!("hairstreak-patterns-{}.json", std::process::id()));
+        let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
+        let queue =
+            json!({"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}});
+        let file = json!({"vhosts": [{"name": "/"}], "policies": [policy], "queues": [queue]});
+        fs::write(&path, file.to_string()).unwrap();
+        let options = AmqpOptions { load_definitions: Some(path.clone()), ..AmqpOptions::default() };
+        let node = open(&options, None).unwrap();
+        assert_eq!(queues::all(&node, "/").unwrap().len(), 1);
+        assert!(taking_effect::all_policies(&node, hairstreak_broker::policy::Scope::User).is_empty());
+        fs::write(&path, "{").unwrap();
+        let error = open(&options, None).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{}: the file: ", path.display())), "{error}");
+        fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_node_without_its_anonymous_user_starts_and_lets_no_client_in_without_credentials() {
+        let options =
+            |name: &str| AmqpOptions { anonymous_user: Some(name.into()), ..AmqpOptions::default() };
+        let log_in = |node: &Node| node.access.log_in_anonymously(Peer::local()).is_ok();
+        let node = open(&options("guest"), None).unwrap();
+        assert!(log_in(&node));
+        reload(&node, &options("bob")).unwrap();
+        assert!(!log_in(&node));
+        let node = open(&options("bob"), None).unwrap();
+        assert!(!log_in(&node));
+        drop(users::put(&node, "bob", users::UserChanges::default(), By::Operator).unwrap());
+        assert!(log_in(&node));
+    }
+}

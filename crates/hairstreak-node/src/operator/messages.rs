@@ -1,0 +1,135 @@
+//! Messages: an operator takes and looks at some by hand.
+
+use hairstreak_broker::Refusal;
+use hairstreak_broker::message::MessageView;
+
+use super::error::OperatorError;
+use super::virtual_hosts::live;
+use crate::node::{HostState, Node, OPERATORS};
+
+/// The bytes of bodies that one request takes.
+const BODIES_BYTES_MAX: usize = 64 << 20;
+
+/// The fate of messages that are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AckMode {
+    /// They are gone with their delivery, and count as taken without acknowledgement, as in RabbitMQ.
+    Take,
+    /// They are settled as rejected: dead letters if the queue has an exchange for them.
+    Reject,
+    /// They return to their places, marked as redelivered.
+    Return,
+}
+
+/// A message that was taken, or looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TakenMessage {
+    /// The exchange.
+    pub exchange: Box<[u8]>,
+    /// The routing key.
+    pub routing_key: Box<[u8]>,
+    /// Whether the message may have been delivered before.
+    pub is_redelivered: bool,
+    /// Messages that wait behind.
+    pub message_count: u32,
+    /// The properties as they are encoded.
+    pub properties: Box<[u8]>,
+    /// The body, or its first bytes.
+    pub body: Vec<u8>,
+    /// The size of the whole body, in bytes.
+    pub body_size: usize,
+}
+
+/// Takes up to `count` messages from a queue. Bodies are cut to `body_bytes_max`.
+///
+/// # Errors
+///
+/// There is no such queue, and those of basic.get.
+pub fn take(
+    node: &Node,
+    virtual_host: &str,
+    queue: &[u8],
+    (count, mode): (usize, AckMode),
+    body_bytes_max: usize,
+) -> Result<Vec<TakenMessage>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let (taken, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
+        let channel = host.open_channel(OPERATORS, 0)?;
+        let mut taken: Vec<TakenMessage> = Vec::new();
+        let mut error = None;
+        let mut bytes = 0;
+        while taken.len() < count && bytes < BODIES_BYTES_MAX {
+            let got = host.get(channel, queue, mode == AckMode::Take, now, outlets, |_, got, message| {
+                taken.push(copy(message, got.is_redelivered, got.message_count, body_bytes_max));
+            });
+            match got {
+                Ok(true) => bytes += taken.last().map_or(0, |message| message.body.len()),
+                Ok(false) => break,
+                Err(refusal) => {
+                    error = Some(refusal);
+                    break;
+                }
+            }
+        }
+        if mode != AckMode::Take && !taken.is_empty() {
+            // Tag 0 means all deliveries, of which the channel has some.
+            let settled = host.reject(channel, 0, true, mode == AckMode::Return, now, outlets);
+            error = error.or(settled.err());
+        }
+        Ok::<_, Refusal>((channel, error.map_or(Ok(taken), Err)))
+    });
+    let (channel, taken) = taken?;
+    // Very many messages are settled only now.
+    node.act(&host, |HostState { host, outlets, .. }, now| host.close_channel(channel, now, outlets));
+    Ok(taken?)
+}
+
+/// Shows up to `count` messages that wait behind the first `offset`, in the order in which they are delivered. Nothing changes. Bodies are cut to
+/// `body_bytes_max`.
+///
+/// # Errors
+///
+/// There is no such queue, or the queue is exclusive to a connection.
+pub fn peek(
+    node: &Node,
+    virtual_host: &str,
+    queue: &[u8],
+    (offset, count): (usize, usize),
+    body_bytes_max: usize,
+) -> Result<Vec<TakenMessage>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    let state = host.lock();
+    let views = state.host.views();
+    let ready = views.queue(queue).ok_or(OperatorError::NotFound)?.ready;
+    views.check_access(OPERATORS, queue)?;
+    let mut shown: Vec<TakenMessage> = Vec::new();
+    let mut bytes = 0;
+    views.peek(queue, offset, count, |message, info| {
+        if bytes < BODIES_BYTES_MAX {
+            let behind = (ready as usize).saturating_sub(info.position + 1);
+            let behind = behind.try_into().unwrap_or(u32::MAX);
+            let copied = copy(message, info.is_redelivered(), behind, body_bytes_max);
+            bytes += copied.body.len();
+            shown.push(copied);
+        }
+    });
+    Ok(shown)
+}
+
+fn copy(
+    message: &MessageView<'_>,
+    is_redelivered: bool,
+    message_count: u32,
+    body_bytes_max: usize,
+) -> TakenMessage {
+    let body = message.body.as_bytes();
+    TakenMessage {
+        exchange: message.exchange.into(),
+        routing_key: message.routing_key.into(),
+        is_redelivered,
+        message_count,
+        properties: message.properties.into(),
+        body: body[..body.len().min(body_bytes_max)].to_vec(),
+        body_size: body.len(),
+    }
+}

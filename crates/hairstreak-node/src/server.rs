@@ -1,0 +1,254 @@
+//! `Server`: a running node. Starting binds every endpoint or fails; stopping waits for its threads.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use hairstreak_socket::Endpoint;
+use hairstreak_socket::security::PublicKey;
+use hairstreak_transport::event_loop::{OnAcceptFailure, OnFailure};
+use hairstreak_transport::resolve_bind;
+use hairstreak_transport::tls::TlsServer;
+
+use crate::amqp::{AmqpServer, Forgotten, Hooks};
+use crate::curve_keys::own_keys;
+use crate::listen::{listen, listen_tls};
+use crate::node::{AmqpOptions, Node};
+use crate::operator::{self, DataPlace};
+use crate::options::{ServeOptions, TellFailure};
+use crate::start_error::{ReloadError, StartError};
+use crate::tls::{AmqpTlsOptions, CertificateFiles};
+use crate::zmq::{RouterServer, ServingRouter, Users};
+
+/// A running node. Dropping it stops it.
+pub struct Server {
+    node: Arc<Node>,
+    directory: Option<ServingRouter>,
+    services: Option<ServingRouter>,
+    amqp: Option<AmqpServer>,
+    /// Number of AMQP endpoints without TLS. The endpoints with TLS follow them.
+    amqp_plain_count: usize,
+    tls: Option<TlsServer>,
+    amqp_certificates: Option<CertificateFiles>,
+    data: Option<DataPlace>,
+    curve_key: Option<PublicKey>,
+    /// The process that the threads run in. A forked child has no threads to wait for.
+    process: u32,
+}
+
+impl Server {
+    /// Binds every endpoint, then serves in threads of its own.
+    pub fn start(options: ServeOptions) -> Result<Server, StartError> {
+        let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
+        let ServeOptions { amqp_tls, data, require_login, curve, on_change, on_end, .. } = options;
+        let tell_failure: Arc<TellFailure> = Arc::from(options.on_accept_failure);
+        let amqp_tls = amqp_tls.filter(|tls| !tls.bind.is_empty());
+        let has_hosts = options.is_managed || amqp_tls.is_some() || !amqp_bind.is_empty();
+        let has_routers = !bind.is_empty() || !services_bind.is_empty();
+        if !has_routers && !has_hosts {
+            return Err(StartError::NoEndpoint);
+        }
+        let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
+        let mut listeners: Vec<_> = listeners?;
+        let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
+            listeners.extend(secured);
+            tls
+        });
+        let amqp_certificates = amqp_tls.as_ref().map(AmqpTlsOptions::files);
+        let mut node = operator::open(&amqp, data.as_ref())?;
+        node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
+        let (node, on_end) = (Arc::new(node), Arc::new(on_end));
+        operator::take_back_what_fails(&node);
+        let keys = match (curve, &data) {
+            (None, Some(DataPlace { path, .. })) if has_routers => {
+                let failed = |source| StartError::CurveKey { directory: path.clone(), source };
+                Some(own_keys(path).map_err(failed)?)
+            }
+            (given, _) => given,
+        };
+        let mut server = Server {
+            node: Arc::clone(&node),
+            directory: None,
+            services: None,
+            amqp: None,
+            amqp_plain_count: amqp_bind.len(),
+            tls,
+            amqp_certificates,
+            data,
+            curve_key: keys.as_ref().map(|keys| *keys.public()),
+            process: std::process::id(),
+        };
+        let routers = RouterServer {
+            users: Users::new(Arc::clone(&node), !require_login),
+            keys,
+            on_accept_failure: Arc::clone(&tell_failure),
+            on_end: Arc::clone(&on_end),
+        };
+        if has_hosts {
+            let hooks = Hooks {
+                on_failure: OnFailure::new(move || on_end()),
+                on_accept_failure: OnAcceptFailure::new(move |endpoint, error| {
+                    tell_failure(endpoint, &error.to_string())
+                }),
+            };
+            server.amqp = Some(AmqpServer::start(amqp, node, listeners, hooks).map_err(StartError::Thread)?);
+        }
+        if !bind.is_empty() {
+            server.directory = Some(routers.serve_directory(&bind, directory, on_change)?);
+        }
+        if !services_bind.is_empty() {
+            server.services = Some(routers.serve_services(&services_bind, services)?);
+        }
+        Ok(server)
+    }
+
+    /// What the directory listens on, with the real ports.
+    pub fn endpoints(&self) -> &[Endpoint] {
+        self.directory.as_ref().map_or(&[], ServingRouter::endpoints)
+    }
+
+    /// What the broker of services listens on, with the real ports.
+    pub fn service_endpoints(&self) -> &[Endpoint] {
+        self.services.as_ref().map_or(&[], ServingRouter::endpoints)
+    }
+
+    /// The AMQP endpoints without TLS, with the real ports.
+    pub fn amqp_endpoints(&self) -> &[Endpoint] {
+        self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[..self.amqp_plain_count])
+    }
+
+    /// The AMQP endpoints with TLS, with the real ports.
+    pub fn amqp_tls_endpoints(&self) -> &[Endpoint] {
+        self.amqp.as_ref().map_or(&[], |amqp| &amqp.endpoints()[self.amqp_plain_count..])
+    }
+
+    /// The listeners of AMQP with RabbitMQ's name for the protocol: `amqp` or `amqp/ssl`.
+    pub fn amqp_listeners(&self) -> impl Iterator<Item = (&'static str, SocketAddr)> {
+        let plain = self.amqp_endpoints().iter().map(|endpoint| ("amqp", endpoint));
+        let secured = self.amqp_tls_endpoints().iter().map(|endpoint| ("amqp/ssl", endpoint));
+        plain.chain(secured).filter_map(|(protocol, endpoint)| Some((protocol, socket_address(endpoint)?)))
+    }
+
+    /// The state that all connections share, for the crate that serves operators.
+    pub fn node(&self) -> &Arc<Node> {
+        &self.node
+    }
+
+    /// The place of the definitions. `None`: they are in memory only.
+    pub fn data_place(&self) -> Option<&DataPlace> {
+        self.data.as_ref()
+    }
+
+    /// The certificate files of AMQP with TLS.
+    pub fn amqp_certificates(&self) -> Option<&CertificateFiles> {
+        self.amqp_certificates.as_ref()
+    }
+
+    /// The node's public key for CURVE, by which clients of the directory and of services know the node. None: there is no CURVE.
+    pub fn curve_key(&self) -> Option<&PublicKey> {
+        self.curve_key.as_ref()
+    }
+
+    /// Has users, limits and certificates that were configured anew take effect: users with their passwords and tags, who may log in from where, the
+    /// memory watermark, the size of messages, how many connections there may be, and for connections that come from here on the certificates of TLS. All else stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// A value makes no sense, or a file cannot be used.
+    pub fn reload(&self, amqp: &AmqpOptions, tls: Option<&AmqpTlsOptions>) -> Result<(), ReloadError> {
+        if let (Some(server), Some(options)) = (&self.tls, tls) {
+            server.reload(&options.server_options())?;
+        }
+        operator::reload(&self.node, amqp)?;
+        if let Some(server) = &self.amqp {
+            server.set_connections_max(self.node.settings.connections_max());
+        }
+        Ok(())
+    }
+
+    /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.
+    pub fn stop(mut self) -> Forgotten {
+        self.end()
+    }
+
+    fn end(&mut self) -> Forgotten {
+        let is_own = self.process == std::process::id();
+        let forgotten = match self.amqp.take() {
+            Some(mut amqp) => amqp.stop(),
+            // A node without AMQP has no loops that close the journal.
+            None if is_own => {
+                let unwritten = self.node.journal.close().err().map(|error| error.to_string());
+                Forgotten { unwritten, ..Forgotten::default() }
+            }
+            None => Forgotten::default(),
+        };
+        let routers = [self.directory.take(), self.services.take()];
+        routers.iter().flatten().for_each(ServingRouter::close);
+        for router in routers.into_iter().flatten() {
+            if is_own {
+                router.join();
+            }
+        }
+        forgotten
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("directory", &self.endpoints())
+            .field("services", &self.service_endpoints())
+            .field("amqp", &self.amqp)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The address of an endpoint that is listened on.
+fn socket_address(endpoint: &Endpoint) -> Option<SocketAddr> {
+    match endpoint {
+        Endpoint::Tcp(address) => resolve_bind(address).ok(),
+        _ => None,
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+    use std::time::{Duration, Instant};
+
+    use hairstreak_transport::{ClientLayer, Established, Stream};
+
+    use super::*;
+    use crate::listen::SHARED_RING_SIZE_MAX;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Connects to a node's shared memory with rings of that size.
+    fn connect(endpoint: &Endpoint, ring_size: usize) -> Result<(), Error> {
+        let Endpoint::Shm(address) = endpoint else { panic!("{endpoint}") };
+        let mut stream = Stream::connect_ipc(address)?.with_client_layer(&ClientLayer::Rings { ring_size });
+        let since = Instant::now();
+        while stream.establish()? != Established::Done {
+            assert!(since.elapsed() < PATIENCE, "the node does not answer");
+            std::thread::yield_now();
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_client_shares_rings_of_the_largest_size_and_no_larger_ones() {
+        let endpoint = format!("shm://hairstreak-node-test-{}", std::process::id());
+        let options = ServeOptions { bind: Vec::new(), amqp_bind: vec![endpoint], ..ServeOptions::default() };
+        let server = Server::start(options).unwrap();
+        let endpoint = &server.amqp_endpoints()[0];
+        connect(endpoint, SHARED_RING_SIZE_MAX).unwrap();
+        let error = connect(endpoint, 2 * SHARED_RING_SIZE_MAX).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionRefused, "{error}");
+    }
+}

@@ -1,0 +1,105 @@
+//! `CommandPoolError`: why work cannot go on.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use hairstreak_socket as socket;
+use rustix::io::Errno;
+use thiserror::Error;
+
+use super::ending::Ending;
+use super::framing::SplitError;
+
+/// Why work cannot go on.
+#[derive(Debug, Error)]
+pub enum CommandPoolError {
+    /// No command.
+    #[error("there is no command")]
+    NoCommand,
+    /// The command cannot be started.
+    #[error("cannot start {}: {source}", .program.display())]
+    Start {
+        /// The program.
+        program: OsString,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The filter keeps ending without an answer.
+    #[error("the filter has ended {count} times without ever giving an answer: it {}", Ending(*.status))]
+    NeverAnswers {
+        /// Ends so far.
+        count: u32,
+        /// The last exit status.
+        status: ExitStatus,
+    },
+    /// The filter ended with too few answers.
+    #[error(
+        "the filter has ended with {answers} answers for {given} records: a filter gives one for each, in order; what \
+         gives others, or none, is run once per record by --each"
+    )]
+    TooFew {
+        /// Answers given.
+        answers: u64,
+        /// Records given.
+        given: u64,
+    },
+    #[error(
+        "the filter has given more answers than it had records: it gives one for each, in order; what gives others is \
+         run once per record by --each"
+    )]
+    /// More answers than records.
+    TooMany,
+    /// A malformed answer.
+    #[error("an answer cannot be taken: {0}")]
+    Answer(#[from] SplitError),
+    /// There is nobody any more who would be told.
+    #[error("the work has been stopped")]
+    Stopped,
+    /// The map does not answer any more.
+    #[error("the map at {place} is gone, for {for_time:?} now, and its work is not done")]
+    Lost {
+        /// The place of the map.
+        place: String,
+        /// Time without an answer.
+        for_time: Duration,
+    },
+    /// The map was never found.
+    #[error("no map has been found at {place} for {for_time:?}")]
+    NeverFound {
+        /// The place of the map.
+        place: String,
+        /// Time of looking.
+        for_time: Duration,
+    },
+    /// Results that the sink did not take.
+    #[error("the last {0} results were not taken")]
+    Unsettled(u64),
+    /// An error of the system.
+    #[error("cannot go on: {0}")]
+    System(io::Error),
+    /// A process cannot be watched.
+    #[error(transparent)]
+    Poller(#[from] socket::AddError),
+    /// The poller failed.
+    #[error(transparent)]
+    Wait(#[from] socket::WaitError),
+    /// Tasks cannot be received.
+    #[error(transparent)]
+    Receive(#[from] socket::RecvError),
+    /// Results cannot be sent.
+    #[error(transparent)]
+    Send(#[from] socket::SendError),
+}
+
+impl CommandPoolError {
+    /// Whether the system has no descriptor, process or memory to give now.
+    pub fn is_shortage(&self) -> bool {
+        let (CommandPoolError::Start { source, .. } | CommandPoolError::System(source)) = self else {
+            return false;
+        };
+        let short = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
+        Errno::from_io_error(source).is_some_and(|error| short.contains(&error))
+    }
+}

@@ -1,0 +1,45 @@
+//! Running commands: process groups that end with this process, and commands that answer records.
+//!
+//! - [`Children`], [`ProcessGroups`], [`end_with_parent`]: commands that do not outlive this process
+//! - [`descendants`]: processes that left their group
+//! - [`Filter`]: a command that runs on, one record in, one answer out; `redo` and `patience` are its rules
+//! - [`Each`]: one command for each record
+//! - [`Slot`], [`SlotContext`]: the two side by side, driven by one thread; [`Results`]: their answers on the way to the sink
+//! - [`Framing`], [`Splitter`]: records in a stream of bytes
+//! - [`ServiceCommand`]: one command for each request of a service
+//! - [`PatientOutput`], [`keep_standard_output_closed`](fn@keep_standard_output_closed): standard output
+
+mod children;
+mod counts;
+pub mod descendants;
+mod each;
+mod ending;
+mod error;
+mod filter;
+mod framing;
+mod parent;
+mod patience;
+mod patient_output;
+mod process;
+mod process_groups;
+mod redo;
+mod request_command;
+mod results;
+mod slot;
+mod standard_output;
+
+pub use children::Children;
+pub use counts::Counts;
+pub use each::{Each, EachOptions, has_place};
+pub use ending::Ending;
+pub use error::CommandPoolError;
+pub use filter::{Filter, FilterOptions};
+pub use framing::{Framing, SplitError, Splitter};
+pub use parent::{end_with_parent, raise_descriptor_limit};
+pub use patient_output::PatientOutput;
+pub use process::{KEY_COUNT, STDIN, STDOUT};
+pub use process_groups::ProcessGroups;
+pub use request_command::{CommandError, ServiceCommand};
+pub use results::Results;
+pub use slot::{News, Record, SHORTAGE_PAUSE, Slot, SlotContext};
+pub use standard_output::keep_standard_output_closed;

@@ -1,0 +1,242 @@
+//! What each command of HSN1 does.
+
+use std::time::Duration;
+
+use hairstreak_base::{Body, Bytes, Message};
+use hairstreak_wire::hsn1::{self, BodyPlace, ClientId, Header, Part, Refusal, RequestId, ToBroker};
+
+use super::arrivals::Asked;
+use super::clients::Client;
+use super::machine::{Broker, Role};
+use super::members::UNREAD;
+use super::replies::Answer;
+use super::requests::Place;
+use super::window::Slot;
+use super::workers::{Dialect, WorkerRef};
+use crate::outbox::{Outbox, Sent};
+
+impl Broker {
+    /// A message of a peer that begins as one of HSN1.
+    pub(super) fn take_numbered(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        message: Message,
+        out: &mut impl Outbox,
+    ) {
+        match hsn1::parse_to_broker(&message.as_frames()[1..]) {
+            Ok(ToBroker::Request {
+                request: id,
+                first,
+                lifetime_ms,
+                is_repeated,
+                takes_runs,
+                service,
+                body,
+            }) => {
+                let service = Bytes::copy_of(service);
+                let body = body_of(message, body);
+                let asked = Asked { id, first, lifetime_ms, is_repeated, service, body };
+                self.take_numbered_request(now, peer, asked, takes_runs, out);
+            }
+            Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
+            Ok(ToBroker::Ready { capacity, service, held }) => {
+                if let Some(worker) =
+                    self.add_worker(now, peer, service, Dialect::Numbered, Some(capacity), out)
+                {
+                    self.note_held(now, worker, held, out);
+                    self.dispatch_to(now, worker, out);
+                }
+            }
+            Ok(ToBroker::Disconnect) => self.leave(now, peer, out),
+            Ok(ToBroker::Reply(part)) => {
+                let body = body_of(message, part.body);
+                match self.worker_of(peer) {
+                    Some(worker) => self.take_part(now, peer, worker, part, body, out),
+                    None => self.take_part_early(now, peer, part, body, out),
+                }
+            }
+            Ok(command) => match self.worker_of(peer) {
+                Some(worker) => self.take_from_worker(now, worker, command, out),
+                None => self.take_from_no_worker(now, peer, command, out),
+            },
+            Err(error) => {
+                let frames = &message.as_frames()[1..];
+                self.refuse_malformed(now, peer, frames, &error.to_string(), out);
+            }
+        }
+    }
+
+    /// What a worker says on a new connection before it has read WELCOME and said READY: it ended what another connection had
+    /// brought. READY lists that, so that what is passed over here is asked for again.
+    fn take_part_early(&mut self, now: Duration, peer: &[u8], part: Part, body: Body, out: &mut impl Outbox) {
+        if matches!(self.role(peer), Role::Client(_)) {
+            self.unexpected(now, peer, Dialect::Numbered, "a reply of a client", out);
+        } else if part.is_final && part.index == 0 {
+            self.take_early(now, peer, part.request, body, out);
+        } else {
+            self.drops.late += 1;
+        }
+    }
+
+    /// As `take_part_early`, of what is no reply.
+    fn take_from_no_worker(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        command: ToBroker<'_>,
+        out: &mut impl Outbox,
+    ) {
+        match command {
+            _ if matches!(self.role(peer), Role::Client(_)) => {
+                self.unexpected(now, peer, Dialect::Numbered, "a command of a worker by a client", out);
+            }
+            ToBroker::Drain => {
+                out.send(peer, &[Header::Drain.encode().as_ref()], &[]);
+            }
+            _ => self.drops.late += 1,
+        }
+    }
+
+    fn take_part(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        worker: WorkerRef,
+        part: Part,
+        body: Body,
+        out: &mut impl Outbox,
+    ) {
+        let Part { request: id, index, run, is_final, .. } = part;
+        let is_whole = is_final && index == 0;
+        if is_whole && self.is_unheard(worker, id) {
+            // One that leaves says what another broker, or this one's predecessor, was not told.
+            return self.take_early(now, peer, id, body, out);
+        }
+        let place = Place { index: Some(index), run };
+        let answer = Answer { id, place, is_final, is_whole, body: body.frames() };
+        self.take_reply(now, worker, answer, out);
+    }
+
+    fn take_from_worker(
+        &mut self,
+        now: Duration,
+        worker: WorkerRef,
+        command: ToBroker<'_>,
+        out: &mut impl Outbox,
+    ) {
+        match command {
+            ToBroker::Refused { request, refusal, text } => {
+                self.take_refusal(now, worker, request, refusal, text, out);
+            }
+            ToBroker::Held(held) => self.note_held(now, worker, held, out),
+            // DRAIN: the others have been dealt with.
+            _ => {
+                self.change_worker(worker, |worker| worker.drains = true);
+                if let Some(worker) = self.workers.get(worker) {
+                    // Whatever it was given is before this.
+                    out.send(&worker.routing_id, &[Header::Drain.encode().as_ref()], &[]);
+                }
+            }
+        }
+    }
+
+    /// A command that was none. A request is refused as such, anybody else told to go.
+    fn refuse_malformed(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        frames: &[Bytes],
+        reason: &str,
+        out: &mut impl Outbox,
+    ) {
+        match frames.first().map(|header| Header::parse(header.as_bytes())) {
+            Some(Ok((Header::Request { request, .. }, _))) if self.worker_of(peer).is_none() => {
+                self.refuse_peer(now, peer, request, Refusal::Malformed, reason, out);
+            }
+            _ => self.unexpected(now, peer, Dialect::Numbered, reason, out),
+        }
+    }
+
+    /// Refuses the request of one that is no client for that. One that cannot hear it begins again.
+    fn refuse_peer(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        request: RequestId,
+        refusal: Refusal,
+        reason: &str,
+        out: &mut impl Outbox,
+    ) {
+        self.drops.malformed += u64::from(refusal == Refusal::Malformed);
+        let header = Header::Refused { request, refusal }.encode();
+        if out.send(peer, &[header.as_ref(), reason.as_bytes()], &[]) == Sent::Full {
+            self.expel(now, peer, Dialect::Numbered, UNREAD, out);
+        }
+    }
+
+    fn take_numbered_request(
+        &mut self,
+        now: Duration,
+        peer: &[u8],
+        asked: Asked,
+        takes_runs: bool,
+        out: &mut impl Outbox,
+    ) {
+        let client = match self.client_at(peer, asked.id.client, asked.first, out) {
+            Ok(client) => client,
+            Err(_) if self.worker_of(peer).is_some() => {
+                return self.unexpected(now, peer, Dialect::Numbered, "a request of a worker", out);
+            }
+            Err((refusal, reason)) => return self.refuse_peer(now, peer, asked.id, refusal, reason, out),
+        };
+        if let Some(client) = self.clients.get_mut(client) {
+            client.takes_runs = takes_runs;
+        }
+        for key in self.clients.advance(client, asked.first, &self.options) {
+            self.forget(key, out);
+        }
+        self.take_request(now, client, asked, out);
+    }
+
+    /// The client of that id, which is at this peer from now on.
+    fn client_at(
+        &mut self,
+        peer: &[u8],
+        id: ClientId,
+        first: u64,
+        out: &mut impl Outbox,
+    ) -> Result<usize, (Refusal, &'static str)> {
+        let is_it = |client: usize| self.clients.get(client).is_some_and(|client| client.id == id);
+        match self.role(peer) {
+            Role::Client(client) if is_it(client) => return Ok(client),
+            Role::New => {}
+            _ => return Err((Refusal::Malformed, "a connection is one client's")),
+        }
+        let user = self.permissions.gate().user(peer);
+        let may_be_it = |client: &Client| client.uses_hsn1() && client.may_be_of(user);
+        let client = match self.clients.find(id) {
+            Some(client) if self.clients.get(client).is_some_and(may_be_it) => client,
+            Some(_) => return Err((Refusal::Malformed, "the client's id is another's")),
+            None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Numbered, first),
+            None => return Err((Refusal::Full, "the broker has as many clients as it may")),
+        };
+        self.meet(client, peer, out);
+        Ok(client)
+    }
+
+    fn cancel(&mut self, peer: &[u8], id: RequestId, out: &mut impl Outbox) {
+        if let Role::Client(client) = self.role(peer)
+            && let Some(found) = self.clients.get(client)
+            && found.id == id.client
+            && let Slot::Open(key) = found.slot(id.number)
+        {
+            self.forget(key, out);
+        }
+    }
+}
+
+/// The body of a command, its routing id in front.
+fn body_of(message: Message, place: BodyPlace) -> Body {
+    Body::new(message, 1 + place.index, place.start)
+}

@@ -1,0 +1,458 @@
+//! `Driver`: the client's socket, or sockets, which broker it is connected to, and what each message changes.
+//!
+//! ```text
+//! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME ---> numbered
+//!    ^  \                                                                            |
+//!    |   `--- any other peer ---> plain                                              |
+//!    +--- the peer is gone, for longer than is waited: the next broker --------------+
+//! ```
+//!
+//! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection. A plain
+//! broker says nothing: that its connection is another is seen by looking, and what was under way is sent again, too, by a
+//! connection that nothing was asked on.
+
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::Body;
+use hairstreak_socket::security::fill_random;
+use hairstreak_socket::{Context, Dealer, Interest, Message, Outgoing, SendError};
+use hairstreak_wire::hsn1::{
+    ClientId, FromBroker, Header, Numbered, Part, RequestId, parse_from_broker, with_body,
+};
+use hairstreak_wire::mdp;
+
+use super::broker_connection::BrokerConnection;
+use super::error::{ClientError, RequestError};
+use super::open::{Next, OpenRequests};
+use super::options::ClientOptions;
+use crate::admission::Admission;
+
+/// A broker remembers a client that is gone for a minute, unless it has as many as it may; one that was gone for longer than this
+/// does not rely on it.
+const TRUST_TIME: Duration = Duration::from_secs(30);
+/// How often the connection and the times of requests are looked at.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Unknown,
+    Greeting,
+    Numbered { broker: [u8; 16] },
+    Plain,
+}
+
+#[derive(Debug)]
+pub(super) struct Driver {
+    context: Context,
+    /// The first is there always, the others are for a plain broker.
+    connections: Vec<BrokerConnection>,
+    brokers: Vec<String>,
+    /// Which of them it is.
+    current: usize,
+    /// First sockets so far, and sets of them.
+    generation: u64,
+    change_count: u64,
+    /// Requests to plain brokers so far, each time that one was sent.
+    asked_count: u64,
+    /// To be woken when the sockets are others.
+    watchers: Vec<Waker>,
+    mode: Mode,
+    id: ClientId,
+    pub open: OpenRequests,
+    /// Numbers from this one on have not been sent on this connection, or to a plain broker; unless they are under way.
+    unsent: u64,
+    /// Since when there is no peer, or none that says anything.
+    alone_since: Option<Instant>,
+    next_look: Instant,
+    /// When the broker was there, the last time that was looked.
+    heard: Instant,
+    /// How the node answered the first socket.
+    admission: Admission,
+    /// Brokers that have refused this program, one after the other.
+    refused_count: usize,
+    options: ClientOptions,
+}
+
+impl Driver {
+    pub fn new(brokers: Vec<String>, options: ClientOptions) -> Result<Driver, ClientError> {
+        let first = brokers.first().ok_or(ClientError::NoBroker)?;
+        let context = Context::new();
+        let dealer = Dealer::with_options(&context, options.socket())?;
+        let admission = Admission::of(&dealer, &options.credentials);
+        dealer.connect(first)?;
+        let mut id = ClientId([0; 16]);
+        fill_random(&mut id.0).map_err(ClientError::Random)?;
+        Ok(Driver {
+            context,
+            connections: vec![BrokerConnection::new(dealer)],
+            brokers,
+            current: 0,
+            generation: 0,
+            change_count: 0,
+            asked_count: 0,
+            watchers: Vec::new(),
+            mode: Mode::Unknown,
+            id,
+            open: OpenRequests::new(id),
+            unsent: 1,
+            alone_since: None,
+            next_look: Instant::now(),
+            heard: Instant::now(),
+            admission,
+            refused_count: 0,
+            options,
+        })
+    }
+
+    /// The socket, of several the first.
+    pub fn dealer(&self) -> &Dealer {
+        // INVARIANT: made with one, which is only ever replaced.
+        &self.connections[0].dealer
+    }
+
+    /// Tells the socket from those before it.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Tells the sockets from what they were before.
+    pub fn change_count(&self) -> u64 {
+        self.change_count
+    }
+
+    /// All sockets, and what is to be waited for.
+    pub fn sockets(&self) -> impl Iterator<Item = (&Dealer, Interest)> {
+        let is_held_up = match self.mode {
+            Mode::Unknown => true,
+            Mode::Plain => self.next_plain().is_some(),
+            Mode::Greeting | Mode::Numbered { .. } => false,
+        };
+        let interest = move |connection: &BrokerConnection| match is_held_up && connection.number().is_none()
+        {
+            true => Interest::BOTH,
+            false => Interest::READABLE,
+        };
+        self.connections.iter().map(move |connection| (&connection.dealer, interest(connection)))
+    }
+
+    /// Whether messages may come by more than one socket.
+    pub fn is_plain(&self) -> bool {
+        self.mode == Mode::Plain
+    }
+
+    /// Wakes it once, when the sockets are others.
+    pub fn wake_when_changed(&mut self, waker: Waker) {
+        if !self.watchers.iter().any(|watcher| watcher.will_wake(&waker)) {
+            self.watchers.push(waker);
+        }
+    }
+
+    fn have_changed(&mut self) {
+        self.change_count += 1;
+        self.watchers.drain(..).for_each(Waker::wake);
+    }
+
+    /// Whether the broker numbers requests; `None`: there is no broker yet.
+    pub fn uses_hsn1(&self) -> Option<bool> {
+        match self.mode {
+            Mode::Unknown => None,
+            Mode::Greeting | Mode::Numbered { .. } => Some(true),
+            Mode::Plain => Some(false),
+        }
+    }
+
+    /// Which broker it is.
+    pub fn broker(&self) -> &str {
+        &self.brokers[self.current]
+    }
+
+    /// No longer than this should be waited for a message.
+    pub fn patience(&self) -> Duration {
+        LOOK_INTERVAL
+    }
+
+    /// Whether the kind of broker is known, so that messages can be waited for.
+    pub fn is_connected(&self) -> bool {
+        self.mode != Mode::Unknown
+    }
+
+    /// Sends what has not been sent, as far as there is room.
+    pub fn flush(&mut self) {
+        match self.mode {
+            Mode::Numbered { broker } => self.flush_numbered(broker),
+            Mode::Plain => self.flush_plain(),
+            Mode::Unknown | Mode::Greeting => {}
+        }
+    }
+
+    fn flush_numbered(&mut self, broker: [u8; 16]) {
+        let now = Instant::now();
+        while let Some(number) = self.open.next_from(self.unsent) {
+            let Some((header, request)) = self.open.prepare(number, broker, now) else { return };
+            let service = Some(&request.service[..]);
+            let sent = with_body(header, service, request.body.as_frames(), |first, behind| match behind {
+                [] => self.connections[0].dealer.try_send(first),
+                body => self.connections[0].dealer.try_send(Outgoing::Headed { head: &[first], body }),
+            });
+            match sent {
+                Ok(()) => {
+                    request.sent_to = Some(broker);
+                    self.unsent = number + 1;
+                }
+                Err(SendError::WouldBlock) => return,
+                Err(error) => {
+                    self.unsent = number + 1;
+                    self.open.fail(number, error.into());
+                }
+            }
+        }
+    }
+
+    /// Requests go out as far as there are connections with none under way, and there are more connections where there are more
+    /// requests.
+    fn flush_plain(&mut self) {
+        while let Some(number) = self.next_plain() {
+            let version = self.options.plain_version;
+            let Some(request) = self.open.get_mut(number) else { return };
+            let head = mdp::client_request(version, &request.service);
+            let message = Outgoing::Headed { head: head.frames(), body: request.body.as_frames() };
+            self.asked_count += 1;
+            let mut sent = Err(SendError::WouldBlock);
+            for connection in &mut self.connections {
+                sent = connection.send(number, self.asked_count, message);
+                if sent != Err(SendError::WouldBlock) {
+                    break;
+                }
+            }
+            match sent {
+                Ok(()) => {
+                    request.sent_to = Some([0; 16]);
+                    self.unsent = number + 1;
+                }
+                Err(SendError::WouldBlock) => return self.add_connection(),
+                Err(error) => {
+                    self.unsent = number + 1;
+                    self.open.fail(number, error.into());
+                }
+            }
+        }
+    }
+
+    /// The next request that is not under way with a plain broker.
+    fn next_plain(&self) -> Option<u64> {
+        let mut number = self.open.next_from(self.unsent)?;
+        while self.connection_of(number).is_some() {
+            number = self.open.next_from(number + 1)?;
+        }
+        Some(number)
+    }
+
+    fn connection_of(&self, number: u64) -> Option<usize> {
+        self.connections.iter().position(|connection| connection.number() == Some(number))
+    }
+
+    /// One more connection to the plain broker, if all are busy and there may be more. Who waits is told when it is there.
+    fn add_connection(&mut self) {
+        let are_busy = self.connections.iter().all(|connection| connection.number().is_some());
+        if are_busy
+            && self.connections.len() < self.options.plain_connections
+            && let Some((dealer, _)) = self.connection_to(self.current)
+        {
+            self.connections.push(BrokerConnection::new(dealer));
+            self.have_changed();
+        }
+    }
+
+    /// Another connection in the place of one whose reply may come still, and would be taken for the next one's. What was under way
+    /// there is sent again, unless it is open no more.
+    fn replace_connection(&mut self, index: usize) {
+        let Some(number) = self.connections.get(index).and_then(BrokerConnection::number) else { return };
+        let Some((dealer, admission)) = self.connection_to(self.current) else { return };
+        if index == 0 {
+            self.admission = admission;
+        }
+        std::mem::replace(&mut self.connections[index], BrokerConnection::new(dealer)).dealer.close();
+        self.unsent = self.unsent.min(number);
+        self.generation += u64::from(index == 0);
+        self.have_changed();
+    }
+
+    /// Takes what is here, of all sockets.
+    pub fn receive(&mut self) {
+        let mut index = 0;
+        while let Some(connection) = self.connections.get(index) {
+            match connection.dealer.try_recv() {
+                Ok(message) => self.take_from(index, message),
+                Err(_) => index += 1,
+            }
+        }
+    }
+
+    /// A message came by the first socket.
+    pub fn take(&mut self, message: Message) {
+        self.take_from(0, message);
+    }
+
+    fn take_from(&mut self, index: usize, message: Message) {
+        let frames = message.as_frames();
+        if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
+            match parse_from_broker(frames) {
+                Ok(FromBroker::Reply(part)) => self.take_part(part, message),
+                Ok(command) => self.take_numbered(command),
+                Err(_) => {}
+            }
+        } else if self.mode == Mode::Plain
+            && let Ok(reply) = mdp::parse_reply(frames)
+            && let Some((number, place)) = self.connections[index].take(reply.is_final)
+        {
+            if self.open.take_at(number, place, &frames[reply.body_index..]) == Next::Withdraw {
+                self.tell_withdrawn(number);
+            }
+            if reply.is_final {
+                self.flush();
+            }
+        }
+    }
+
+    fn take_part(&mut self, part: Part, message: Message) {
+        let body = Body::new(message, part.body.index, part.body.start);
+        match self.open.take_part(part, body.frames()) {
+            Next::Nothing => {}
+            Next::Again => {
+                self.unsent = self.unsent.min(part.request.number);
+                self.flush();
+            }
+            Next::Withdraw => self.tell_withdrawn(part.request.number),
+        }
+    }
+
+    fn take_numbered(&mut self, command: FromBroker<'_>) {
+        match command {
+            // A request of plain MDP may have gone to it, which makes the connection a plain client's.
+            FromBroker::Welcome { .. } if self.mode == Mode::Plain => self.connect_anew(self.current),
+            FromBroker::Welcome { broker, .. } => {
+                if self.heard.elapsed() > TRUST_TIME {
+                    self.open.distrust();
+                }
+                self.mode = Mode::Numbered { broker };
+                self.alone_since = None;
+                self.unsent = 0;
+                self.flush();
+            }
+            FromBroker::Disconnect { .. } => self.connect_anew(self.current),
+            FromBroker::Refused { request, refusal, text } if self.open.is_ours(request) => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                self.open.fail(request.number, RequestError::Refused { refusal, text });
+            }
+            FromBroker::Refused { .. }
+            | FromBroker::Reply(_)
+            | FromBroker::Drained
+            | FromBroker::Request { .. }
+            | FromBroker::Cancel(_) => {}
+        }
+    }
+
+    /// Withdraws a request: what comes for it is dropped.
+    pub fn withdraw(&mut self, number: u64) {
+        if !self.open.withdraw(number) {
+            return;
+        }
+        self.tell_withdrawn(number);
+    }
+
+    fn tell_withdrawn(&mut self, number: u64) {
+        match self.mode {
+            Mode::Numbered { .. } => {
+                let header = Header::Cancel { request: RequestId { client: self.id, number } }.encode();
+                // One that does not go is no loss: the broker forgets it in time.
+                let _ = self.dealer().try_send(header.as_ref());
+            }
+            Mode::Plain => {
+                if let Some(index) = self.connection_of(number) {
+                    self.replace_connection(index);
+                }
+            }
+            Mode::Unknown | Mode::Greeting => {}
+        }
+    }
+
+    /// Time has passed: gives up what waited too long, and looks for the broker.
+    pub fn look(&mut self, now: Instant) {
+        if now < self.next_look && self.is_connected() {
+            return;
+        }
+        self.next_look = now + LOOK_INTERVAL;
+        if let Some(timeout) = self.options.timeout {
+            for number in self.open.expire(now, timeout) {
+                self.tell_withdrawn(number);
+            }
+        }
+        let peers = self.dealer().peers();
+        if self.mode == Mode::Plain {
+            for index in 0..self.connections.len() {
+                if self.connections[index].has_lost() {
+                    self.replace_connection(index);
+                }
+            }
+            self.flush();
+        }
+        if let Some(peer) = peers.first() {
+            match (self.mode, Numbered::of(&peer.properties).is_some()) {
+                (Mode::Unknown, true) => self.mode = Mode::Greeting,
+                // What a broker that numbers had may be done twice here, and is asked for all the same.
+                (Mode::Unknown | Mode::Numbered { .. } | Mode::Greeting, false) => {
+                    (self.mode, self.unsent) = (Mode::Plain, 0);
+                    self.flush();
+                }
+                _ => {}
+            }
+            if self.mode != Mode::Greeting {
+                self.heard = now;
+                self.alone_since = None;
+                self.refused_count = 0;
+                return;
+            }
+        } else if let Some(reason) = self.admission.refusal().map(str::to_owned) {
+            return self.is_refused(reason);
+        }
+        let since = *self.alone_since.get_or_insert(now);
+        if now.saturating_duration_since(since) >= self.options.failover_after && self.brokers.len() > 1 {
+            self.connect_anew((self.current + 1) % self.brokers.len());
+        }
+    }
+
+    /// The broker does not let this program in. Requests fail if every other broker refuses, too.
+    fn is_refused(&mut self, reason: String) {
+        let broker_count = self.brokers.len();
+        self.refused_count = broker_count.min(self.refused_count + 1);
+        if self.refused_count == broker_count {
+            let broker = self.broker().to_owned();
+            let error = RequestError::Unauthorized { broker, reason };
+            while let Some(number) = self.open.next_from(0) {
+                self.open.fail(number, error.clone());
+            }
+        }
+        if broker_count > 1 {
+            self.connect_anew((self.current + 1) % broker_count);
+        }
+    }
+
+    /// Goes to a broker by a connection of its own, as if nothing had been sent.
+    fn connect_anew(&mut self, broker: usize) {
+        let Some((dealer, admission)) = self.connection_to(broker) else { return };
+        self.admission = admission;
+        let connections = std::mem::replace(&mut self.connections, vec![BrokerConnection::new(dealer)]);
+        connections.into_iter().for_each(|connection| connection.dealer.close());
+        (self.current, self.mode, self.alone_since, self.unsent) = (broker, Mode::Unknown, None, 0);
+        self.generation += 1;
+        self.have_changed();
+    }
+
+    fn connection_to(&self, broker: usize) -> Option<(Dealer, Admission)> {
+        let dealer = Dealer::with_options(&self.context, self.options.socket()).ok()?;
+        let admission = Admission::of(&dealer, &self.options.credentials);
+        dealer.connect(&self.brokers[broker]).ok()?;
+        Some((dealer, admission))
+    }
+}

@@ -1,0 +1,76 @@
+//! `ClientOptions`: limits and times of a client.
+
+use std::time::Duration;
+
+use hairstreak_socket::Options;
+use hairstreak_wire::hsn1::Numbered;
+use hairstreak_wire::mdp::{self, Version};
+
+use crate::credentials::Credentials;
+
+/// Limits and times of a client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClientOptions {
+    /// The credentials for brokers. Without any the client has the rights of anybody on the broker's host.
+    pub credentials: Credentials,
+    /// How long a reply is waited for; then the request is withdrawn. `None`: for ever.
+    pub timeout: Option<Duration>,
+    /// The most requests that are open: with more, sending waits. At least 1.
+    pub window: usize,
+    /// The most replies that have come and that nobody has received: with more, [`Client::send`](super::Client::send) fails.
+    pub unread_max: usize,
+    /// How long a broker may be gone before the next of the list is tried.
+    pub failover_after: Duration,
+    /// What is spoken to a broker that does not number requests.
+    pub plain_version: Version,
+    /// Connections to a broker that does not number requests. Its replies cannot be told apart, so each has one request under way at a
+    /// time. At least 1.
+    pub plain_connections: usize,
+    /// A broker that has been silent this long is sent a PING.
+    pub heartbeat_ms: u64,
+    /// How long a PING may stay unanswered before the connection is given up.
+    pub heartbeat_timeout_ms: u64,
+    /// How long a caller that waits yields the processor before it sleeps, in microseconds. See
+    /// [`Options::yield_us`].
+    pub yield_us: u64,
+    /// How long requests of a burst may gather while the caller does something else than to send and to wait, in microseconds.
+    /// See [`Options::gather_us`].
+    pub gather_us: u64,
+}
+
+impl Default for ClientOptions {
+    fn default() -> ClientOptions {
+        ClientOptions {
+            credentials: Credentials::default(),
+            timeout: Some(Duration::from_secs(30)),
+            window: 4_000,
+            unread_max: 1_000_000,
+            failover_after: Duration::from_secs(1),
+            plain_version: Version::V01,
+            plain_connections: 8,
+            heartbeat_ms: 1_000,
+            heartbeat_timeout_ms: 5_000,
+            yield_us: 50,
+            gather_us: 1_000,
+        }
+    }
+}
+
+impl ClientOptions {
+    pub(super) fn socket(&self) -> Options {
+        Options {
+            security: self.credentials.security(),
+            frame_count_max: mdp::FRAME_COUNT_MAX,
+            send_count_max: self.window.max(1),
+            heartbeat_ms: self.heartbeat_ms,
+            heartbeat_timeout_ms: self.heartbeat_timeout_ms,
+            reconnect_max_ms: 500,
+            // What is not sent when the client goes is nobody's any more.
+            linger_ms: 1_000,
+            properties: vec![Numbered.to_property()],
+            yield_us: self.yield_us,
+            gather_us: self.gather_us,
+            ..Options::default()
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! `Client`: the connection to the directory, its thread, requests and their replies.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use hairstreak_base::process;
+use hairstreak_socket::{Context, Dealer, Message, Options, RecvError, ResolveError};
+use hairstreak_wire::directory::{
+    Attributes, Endpoint, Envelope, Name, OWNER_SIZE, Owner, Reply, Request, RequestId,
+};
+use rustix::rand::GetRandomFlags;
+use thiserror::Error;
+
+use super::error::BuildError;
+use super::follow::Followed;
+use super::registration::Held;
+use crate::admission::Admission;
+use crate::credentials::Credentials;
+
+/// How often registrations are renewed and followed names asked for.
+const ROUND: Duration = Duration::from_secs(1);
+/// How often it is looked whether the directory cannot be reached, or refuses.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
+/// How long a reply may take before the request is sent again.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// How long one LOOKUP waits in the directory before it is sent anew.
+const LOOKUP_WAIT: Duration = Duration::from_millis(500);
+
+/// Called with the reason why somebody still waits for the directory, in the thread that waits.
+pub type OnDelay = Arc<dyn Fn(&ResolveError) + Send + Sync>;
+
+/// The connection to one directory.
+pub struct Client {
+    endpoint: String,
+    dealer: Dealer,
+    admission: Mutex<Admission>,
+    on_delay: OnDelay,
+    owner: Owner,
+    last_number: AtomicU64,
+    state: Mutex<State>,
+    /// The process that its thread runs in.
+    process: u32,
+}
+
+/// What the client's thread shares with the others. All by request number.
+#[derive(Default)]
+pub(super) struct State {
+    calls: HashMap<u64, Sender<Reply>>,
+    pub held: BTreeMap<u64, Held>,
+    pub followed: BTreeMap<u64, Followed>,
+    /// The reason for waiting that was told last.
+    told: Option<ResolveError>,
+}
+
+/// Why a question to the directory has no good answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum AskError {
+    /// The directory does not answer.
+    #[error("no answer from the directory at {directory}")]
+    NoAnswer {
+        /// The endpoint of the directory.
+        directory: String,
+        /// The reason why its host is not found.
+        trouble: Option<ResolveError>,
+    },
+    /// Waiting longer is in vain.
+    #[error("the directory at {directory} cannot be reached: {trouble}")]
+    Unreachable {
+        /// The endpoint of the directory.
+        directory: String,
+        /// The reason.
+        trouble: ResolveError,
+    },
+    /// The directory refuses.
+    #[error("the directory at {directory} refuses: {text}")]
+    Refused {
+        /// The endpoint of the directory.
+        directory: String,
+        /// The directory's reason.
+        text: String,
+    },
+    /// The connection is the parent's.
+    #[error(
+        "the connection to the directory at {directory} belongs to the process that this one was forked from"
+    )]
+    Forked {
+        /// The endpoint of the directory.
+        directory: String,
+    },
+}
+
+/// The end of a sentence that says why there was no answer.
+pub fn because(trouble: &Option<ResolveError>) -> String {
+    trouble.as_ref().map_or(String::new(), |trouble| format!(": {trouble}"))
+}
+
+/// Where a name is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// The endpoint.
+    pub endpoint: Endpoint,
+    /// The attributes of the name.
+    pub attributes: Attributes,
+}
+
+/// What a request was for: the first byte of its id, before a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Purpose {
+    Call = b'c',
+    Renewal = b'r',
+    Follow = b'f',
+    /// Nobody waits for the reply.
+    Farewell = b'u',
+}
+
+impl Client {
+    /// Connects, now or when the directory is there, and starts the thread. The thread ends when
+    /// the last `Arc` is gone.
+    pub fn start(
+        endpoint: String,
+        credentials: &Credentials,
+        on_delay: OnDelay,
+    ) -> Result<Arc<Client>, BuildError> {
+        // A context of its own: the thread that waits for replies must not drive the sockets of
+        // whoever builds the node.
+        let options = Options { security: credentials.security(), ..options() };
+        let dealer = Dealer::with_options(&Context::new(), options)?;
+        let admission = Mutex::new(Admission::of(&dealer, credentials));
+        dealer.connect(&endpoint)?;
+        let client = Arc::new(Client {
+            endpoint,
+            dealer: dealer.clone(),
+            admission,
+            on_delay,
+            owner: random_owner()?,
+            last_number: AtomicU64::new(0),
+            state: Mutex::default(),
+            process: process::current(),
+        });
+        let weak = Arc::downgrade(&client);
+        thread::Builder::new().name("directory".into()).spawn(move || run(&dealer, &weak))?;
+        Ok(client)
+    }
+
+    /// The directory's endpoint.
+    pub fn endpoint(&self) -> &str {
+        &self.endpoint
+    }
+
+    /// Waits until the directory is connected. Not for a host that is unknown; with a resolver that does not
+    /// answer just now it waits, and says so.
+    pub fn wait_until_connected(&self, deadline: Instant) -> Result<(), AskError> {
+        self.check_process()?;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.dealer.wait_for_peers(1, left.min(LOOK_INTERVAL)) {
+                self.state().told = None;
+                return Ok(());
+            }
+            match self.dealer.trouble() {
+                Some(trouble) if !trouble.is_temporary() => {
+                    return Err(AskError::Unreachable { directory: self.endpoint.clone(), trouble });
+                }
+                Some(trouble) => self.tell(trouble),
+                None => {}
+            }
+            if let Some(text) = self.refusal() {
+                return Err(AskError::Refused { directory: self.endpoint.clone(), text });
+            }
+            if left <= LOOK_INTERVAL {
+                return Err(AskError::no_answer(self));
+            }
+        }
+    }
+
+    /// Why the directory does not let this program in.
+    fn refusal(&self) -> Option<String> {
+        let mut admission = self.admission.lock().unwrap_or_else(PoisonError::into_inner);
+        admission.refusal().map(str::to_owned)
+    }
+
+    /// Says why it is waited for the directory, once for each reason.
+    fn tell(&self, trouble: ResolveError) {
+        if self.state().told.replace(trouble.clone()).as_ref() != Some(&trouble) {
+            (self.on_delay)(&trouble);
+        }
+    }
+
+    /// This machine's address on the connection to the directory: `None` without a connection,
+    /// `Some(None)` when it is none of the network.
+    pub fn local_address(&self) -> Option<Option<SocketAddr>> {
+        let peer = self.dealer.peers().into_iter().next()?;
+        Some(peer.local)
+    }
+
+    /// Asks where `name` is, once, letting the directory wait a little for it to appear but not
+    /// beyond `deadline`.
+    pub fn look_up(&self, name: &Name, deadline: Instant) -> Result<Option<Found>, AskError> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let wait_ms = left.min(LOOKUP_WAIT).as_millis() as u32;
+        let until = Instant::now() + left.min(LOOKUP_WAIT) + PATIENCE;
+        match self.ask_until(until, || Some(Request::Lookup { name: name.clone(), wait_ms }))? {
+            Reply::Found { endpoint, attributes, .. } => Ok(Some(Found { endpoint, attributes })),
+            Reply::NotFound { .. } => Ok(None),
+            other => Err(AskError::refused(self, other)),
+        }
+    }
+
+    /// Sends what `request` gives, again whenever a reply takes too long.
+    pub fn ask_until(
+        &self,
+        deadline: Instant,
+        request: impl Fn() -> Option<Request>,
+    ) -> Result<Reply, AskError> {
+        self.check_process()?;
+        let call = Call::new(self);
+        loop {
+            self.wait_until_connected(deadline)?;
+            if let Some(request) = request() {
+                self.send(Purpose::Call, call.number, &request);
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            match call.reply.recv_timeout(left.min(LOOKUP_WAIT + PATIENCE)) {
+                Ok(reply) => return Ok(reply),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
+                Err(_) => return Err(AskError::no_answer(self)),
+            }
+        }
+    }
+
+    /// Sends if it can be done at once. What is lost is asked for again, or not missed.
+    pub(super) fn send(&self, purpose: Purpose, number: u64, request: &Request) {
+        let mut id = [purpose as u8; 9];
+        id[1..].copy_from_slice(&number.to_be_bytes());
+        let Some(request_id) = RequestId::new(&id) else { return };
+        let frames = request.encode(&Envelope { delimited: false, request_id });
+        let frames: Vec<&[u8]> = frames.iter().map(Vec::as_slice).collect();
+        let _ = self.dealer.try_send(frames.as_slice());
+    }
+
+    fn handle_message(&self, message: &Message) {
+        let frames: Vec<&[u8]> = message.frames().collect();
+        // What no directory says is of no use here.
+        let Ok((envelope, reply)) = Reply::decode(&frames) else { return };
+        let Some((&purpose, number)) = envelope.request_id.as_bytes().split_first() else { return };
+        let Ok(number) = number.try_into().map(u64::from_be_bytes) else { return };
+        match purpose {
+            b'c' => {
+                if let Some(call) = self.state().calls.remove(&number) {
+                    // Whoever asked may have given up meanwhile.
+                    let _ = call.send(reply);
+                }
+            }
+            b'r' => self.handle_renewal(number, &reply),
+            b'f' => self.handle_followed(number, reply),
+            _ => {}
+        }
+    }
+
+    /// Refuses a forked child before it touches the lock: a thread that it does not have may hold that.
+    fn check_process(&self) -> Result<(), AskError> {
+        if self.is_foreign() {
+            return Err(AskError::Forked { directory: self.endpoint.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether this is a forked child: what the parent holds in the directory stays the parent's.
+    pub(super) fn is_foreign(&self) -> bool {
+        !process::is_current(self.process)
+    }
+
+    pub(super) fn owner(&self) -> Owner {
+        self.owner
+    }
+
+    pub(super) fn next_number(&self) -> u64 {
+        self.last_number.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        // Wakes the thread. What was sent last, a name given back, still goes out.
+        self.dealer.clone().close();
+    }
+}
+
+impl AskError {
+    fn no_answer(client: &Client) -> AskError {
+        AskError::NoAnswer { directory: client.endpoint.clone(), trouble: client.dealer.trouble() }
+    }
+
+    /// For a reply that is none to the question.
+    pub fn refused(client: &Client, reply: Reply) -> AskError {
+        let text = match reply {
+            Reply::Error { text, .. } => text,
+            other => format!("unexpected reply {other:?}"),
+        };
+        AskError::Refused { directory: client.endpoint.clone(), text }
+    }
+}
+
+/// A reply that is waited for.
+struct Call<'c> {
+    client: &'c Client,
+    number: u64,
+    reply: Receiver<Reply>,
+}
+
+impl Call<'_> {
+    fn new(client: &Client) -> Call<'_> {
+        let (sender, reply) = channel();
+        let number = client.next_number();
+        client.state().calls.insert(number, sender);
+        Call { client, number, reply }
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        self.client.state().calls.remove(&self.number);
+    }
+}
+
+/// The client's thread.
+fn run(dealer: &Dealer, client: &Weak<Client>) {
+    loop {
+        let is_connected = dealer.wait_for_peers(1, ROUND);
+        let Some(strong) = client.upgrade() else { return };
+        if !is_connected {
+            continue;
+        }
+        strong.renew();
+        strong.ask_for_followed();
+        drop(strong);
+        let end = Instant::now() + ROUND;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match dealer.recv_timeout(left) {
+                Ok(message) => {
+                    let Some(client) = client.upgrade() else { return };
+                    client.handle_message(&message);
+                }
+                Err(RecvError::Closed | RecvError::Forked) => return,
+                Err(_) => break,
+            }
+            // However many messages there are, the next round is due.
+            if left.is_zero() {
+                break;
+            }
+        }
+    }
+}
+
+/// A directory is near and its messages are small: notice a loss early, keep little.
+fn options() -> Options {
+    Options {
+        reconnect_max_ms: 500,
+        heartbeat_ms: 5_000,
+        heartbeat_timeout_ms: 5_000,
+        message_size_max: 256 << 10,
+        linger_ms: 1_000,
+        ..Options::default()
+    }
+}
+
+/// From the system's randomness. Nothing that lies in this process will do: a forked child would get the same.
+fn random_owner() -> std::io::Result<Owner> {
+    let mut token = [0; OWNER_SIZE];
+    // As few bytes as these come at once or not at all.
+    rustix::rand::getrandom(&mut token, GetRandomFlags::empty())?;
+    Ok(Owner(token))
+}

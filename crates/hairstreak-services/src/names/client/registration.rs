@@ -1,0 +1,116 @@
+//! `Registration`: a name that is held in the directory until this is dropped.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_wire::directory::{Attributes, FieldError, Name, Registration as Entry, Reply, Request};
+use thiserror::Error;
+
+use super::client::{AskError, Client, Purpose};
+use super::publication::Publication;
+
+/// How long a name outlives its holder; renewed five times as often. (milliseconds)
+const LEASE_MS: u32 = 5_000;
+
+/// Why a name could not be registered.
+#[derive(Debug, Error)]
+pub enum RegisterError {
+    /// The name is held by another owner.
+    #[error("its holder is at {0}")]
+    Duplicate(String),
+    /// The directory gave no good answer.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    /// The name or an attribute is too long or empty.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+}
+
+/// What the client's thread needs to renew a registration.
+pub(super) struct Held {
+    pub name: Name,
+    pub publication: Publication,
+    pub attributes: Attributes,
+    /// What the directory said last.
+    pub is_confirmed: bool,
+}
+
+/// A held name. Dropping it gives the name back.
+pub struct Registration {
+    client: Arc<Client>,
+    number: u64,
+}
+
+impl Client {
+    /// Registers a name, asking again until the directory answers or `deadline` is over.
+    pub fn register(
+        self: &Arc<Client>,
+        name: &Name,
+        publication: Publication,
+        attributes: Attributes,
+        deadline: Instant,
+    ) -> Result<Registration, RegisterError> {
+        let mut held = Held { name: name.clone(), publication, attributes, is_confirmed: true };
+        // The endpoint may depend on the connection, so it is made up anew for each attempt.
+        held.publication.endpoint(None)?;
+        match self.ask_until(deadline, || self.registration_of(&held))? {
+            Reply::Ok { .. } => {}
+            Reply::Duplicate { endpoint, .. } => return Err(RegisterError::Duplicate(endpoint.to_string())),
+            other => return Err(AskError::refused(self, other).into()),
+        }
+        held.is_confirmed = true;
+        let number = self.next_number();
+        self.state().held.insert(number, held);
+        Ok(Registration { client: Arc::clone(self), number })
+    }
+
+    /// `None` while nobody can tell under which address this machine is known.
+    pub(super) fn registration_of(&self, held: &Held) -> Option<Request> {
+        Some(Request::Register(Entry {
+            name: held.name.clone(),
+            owner: self.owner(),
+            lease_ms: LEASE_MS,
+            endpoint: held.publication.endpoint(self.local_address()?).ok()?,
+            attributes: held.attributes.clone(),
+        }))
+    }
+
+    /// Renews every registration. Under the lock, so that no renewal follows a farewell.
+    pub(super) fn renew(&self) {
+        for (number, held) in &self.state().held {
+            if let Some(request) = self.registration_of(held) {
+                self.send(Purpose::Renewal, *number, &request);
+            }
+        }
+    }
+
+    /// The reply to a renewal.
+    pub(super) fn handle_renewal(&self, number: u64, reply: &Reply) {
+        if let Some(held) = self.state().held.get_mut(&number) {
+            held.is_confirmed = matches!(reply, Reply::Ok { .. });
+        }
+    }
+}
+
+impl Registration {
+    /// Whether the directory agreed the last time it was asked. It may not when this node was cut
+    /// off for longer than its lease and somebody else took the name.
+    pub fn is_confirmed(&self) -> bool {
+        // It is the parent's, whose lock a forked child does not touch.
+        !self.client.is_foreign()
+            && self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        if self.client.is_foreign() {
+            return;
+        }
+        let mut state = self.client.state();
+        if let Some(Held { name, .. }) = state.held.remove(&self.number) {
+            let request = Request::Unregister { name, owner: self.client.owner() };
+            self.client.send(Purpose::Farewell, self.number, &request);
+        }
+    }
+}

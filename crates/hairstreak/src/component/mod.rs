@@ -1,0 +1,30 @@
+//! `Component`: the exchanges, queues and names of one process of an application, and its connection to the directory.
+//!
+//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may
+//! be any ZeroMQ program. Two ends in one process are joined by inproc; otherwise the global one
+//! listens and the other connects.
+//!
+//! - `builder`, `component`: [`Component`]
+//! - `open`: an exchange or queue gets its socket, its name, and if global its endpoint
+//! - `object`: an open exchange or queue, as its component knows it
+//! - `names`: the names of this process
+//! - `bind`: two names become a link
+//! - `list`: the names in the directory
+
+mod bind;
+mod builder;
+#[expect(clippy::module_inception, reason = "the type is what the folder is about")]
+mod component;
+mod list;
+mod names;
+mod object;
+mod open;
+
+pub use bind::BindError;
+pub use builder::ComponentBuilder;
+pub use component::Component;
+pub use list::{DirectoryEntry, ListError};
+pub use object::Kind;
+pub(crate) use object::Object;
+pub use open::OpenError;
+pub(crate) use open::Placement;

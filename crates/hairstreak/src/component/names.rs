@@ -1,0 +1,84 @@
+//! The names of this process: one table for the names of every component, of the process, and of what
+//! this process has in each directory.
+//!
+//! Entries are weak: an exchange or queue takes its name along when its last handle is dropped.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use hairstreak_base::process::PerProcess;
+
+use super::object::Object;
+
+/// Where a name is unique.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Space {
+    /// The component of that number.
+    Component(u64),
+    Process,
+    /// The directory at that endpoint.
+    Directory(Box<str>),
+}
+
+/// A name in its space.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(super) space: Space,
+    pub(super) name: Box<str>,
+}
+
+type Table = HashMap<Key, Weak<Object>>;
+
+static TABLE: PerProcess<Mutex<Table>> = PerProcess::new();
+static APPEARED: Condvar = Condvar::new();
+
+fn table() -> MutexGuard<'static, Table> {
+    TABLE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Enters `object` under all of `keys`, or under none and says which is taken.
+pub(super) fn claim(keys: &[Key], object: &Arc<Object>) -> Result<(), Key> {
+    let mut table = table();
+    let taken = keys.iter().find(|key| table.get(key).is_some_and(|there| there.strong_count() > 0));
+    if let Some(taken) = taken {
+        return Err(taken.clone());
+    }
+    for key in keys {
+        table.insert(key.clone(), Arc::downgrade(object));
+    }
+    APPEARED.notify_all();
+    Ok(())
+}
+
+/// Forgets those of `keys` under which nothing is open any more.
+pub(super) fn release(keys: &[Key]) {
+    let mut table = table();
+    for key in keys {
+        if table.get(key).is_some_and(|there| there.strong_count() == 0) {
+            table.remove(key);
+        }
+    }
+}
+
+/// The object under the first of `keys` that there is.
+pub(super) fn find(keys: &[Key]) -> Option<Arc<Object>> {
+    find_in(&table(), keys)
+}
+
+/// As [`find`], waiting for one to appear.
+pub(super) fn wait_for(keys: &[Key], deadline: Instant) -> Option<Arc<Object>> {
+    let mut table = table();
+    loop {
+        let found = find_in(&table, keys);
+        let left = deadline.saturating_duration_since(Instant::now());
+        if found.is_some() || left.is_zero() {
+            return found;
+        }
+        table = APPEARED.wait_timeout(table, left).unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+fn find_in(table: &Table, keys: &[Key]) -> Option<Arc<Object>> {
+    keys.iter().find_map(|key| table.get(key)?.upgrade())
+}

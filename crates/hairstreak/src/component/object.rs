@@ -1,0 +1,121 @@
+//! `Object`: what an open exchange or queue is to the component: its socket, its names, its links.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use hairstreak_services::names::client::{Follow, Registration};
+use hairstreak_socket::{BindError, Endpoint, Pull, Push};
+
+use super::names::{self, Key};
+
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// What messages are sent to.
+    Exchange,
+    /// What messages are received from.
+    Queue,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Exchange => "exchange",
+            Kind::Queue => "queue",
+        })
+    }
+}
+
+/// An object's socket.
+#[derive(Clone)]
+pub(crate) enum Plug {
+    Exchange(Push),
+    Queue(Pull),
+}
+
+/// An open exchange or queue. Its handles share it; with the last of them it leaves the names.
+pub(crate) struct Object {
+    pub(super) plug: Plug,
+    keys: Vec<Key>,
+    state: Mutex<State>,
+    /// Where it listens, if it does.
+    pub(super) bound: OnceLock<Endpoint>,
+    /// Its entry in the directory, if it is global.
+    pub(super) registration: OnceLock<Registration>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Where others of this process connect to, once there was one.
+    inproc: Option<String>,
+    links: Vec<Link>,
+}
+
+/// A bound name.
+struct Link {
+    other: Box<str>,
+    /// Keeps following the other end, where it is in another process.
+    _follow: Option<Follow>,
+}
+
+impl Object {
+    pub(super) fn new(plug: Plug, keys: Vec<Key>) -> Object {
+        Object { plug, keys, state: Mutex::default(), bound: OnceLock::new(), registration: OnceLock::new() }
+    }
+
+    pub(super) fn keys(&self) -> &[Key] {
+        &self.keys
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self.plug {
+            Plug::Exchange(_) => Kind::Exchange,
+            Plug::Queue(_) => Kind::Queue,
+        }
+    }
+
+    /// Where it listens, if it does.
+    pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
+        self.bound.get()
+    }
+
+    /// Whether it is global and the directory agreed with that the last time it was asked.
+    pub(crate) fn is_registered(&self) -> bool {
+        self.registration.get().is_some_and(Registration::is_confirmed)
+    }
+
+    pub(super) fn is_linked(&self, other: &str) -> bool {
+        self.state().links.iter().any(|link| *link.other == *other)
+    }
+
+    pub(super) fn add_link(&self, other: &str, follow: Option<Follow>) {
+        self.state().links.push(Link { other: other.into(), _follow: follow });
+    }
+
+    /// The endpoint within this process, bound when first asked for.
+    pub(super) fn inproc(&self) -> Result<String, BindError> {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        let mut state = self.state();
+        if let Some(endpoint) = &state.inproc {
+            return Ok(endpoint.clone());
+        }
+        let endpoint = format!("inproc://hairstreak-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
+        match &self.plug {
+            Plug::Exchange(push) => push.bind(&endpoint)?,
+            Plug::Queue(pull) => pull.bind(&endpoint)?,
+        };
+        state.inproc = Some(endpoint.clone());
+        Ok(endpoint)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Object {
+    fn drop(&mut self) {
+        names::release(&self.keys);
+    }
+}
