@@ -252,7 +252,8 @@ fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
         }
         bodies.len()
     });
-    assert!((10..=15).contains(&deaths), "{deaths}");
+    // Three deadly requests have five workers each. They may share a worker but for the last one, which has each alone.
+    assert!((7..=15).contains(&deaths), "{deaths}");
 }
 
 /// A new place for what a killed worker's requests do.
