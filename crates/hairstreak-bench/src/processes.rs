@@ -35,7 +35,7 @@ impl<M: Serialize> Answer<M> {
     }
 }
 
-/// Why a processes has measured nothing. A role is as its type is printed.
+/// A failure of a sample. Roles are shown as their type prints them.
 #[derive(Debug, thiserror::Error)]
 pub enum ProcessError {
     /// A process could not be started or spoken to.
@@ -219,7 +219,7 @@ mod tests {
 
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    /// A processes whose only member is a shell that has `script`, and its standard input for its orders.
+    /// A sample whose only process is a shell that runs `script` and reads its orders from standard input.
     fn processes(script: &str, time_max: Duration) -> Processes<char, u64> {
         let mut processes = Processes::new("a shell".to_owned(), time_max);
         let shell = |_| {

@@ -1,7 +1,6 @@
-//! Counters: what queues, exchanges, channels and the whole virtual host have done. Plain numbers that only grow; whoever
-//! shows rates compares two readings.
+//! Counters of queues, exchanges, channels and the virtual host. They only grow: a rate is the difference of two readings.
 //!
-//! The names are RabbitMQ's, and so is what counts: dead letters are no publishes, and only acknowledgements count as `ack`.
+//! Names and rules are RabbitMQ's: dead letters are no publishes, and only acknowledgements count as `ack`.
 
 use std::ops::AddAssign;
 

@@ -3,7 +3,7 @@
 //! A step is about what one queue entry costs. An operation that finds no step left stops, and goes on in a later call, so that no call keeps the lock of its
 //! host for long. Work that cannot be divided is counted when it is done: a call overruns by that work at most.
 //!
-//! - Listing a table in slices, so that whoever lists many items can let others have their turn between two slices.
+//! - `visit_slice`: a part of a table. Between two parts of a long list other connections get the lock.
 
 use slab::Slab;
 

@@ -1,4 +1,4 @@
-//! Views: the objects of a virtual host as operators see them. Owned copies, so that whoever shows them holds no lock.
+//! Views: owned copies of the objects of a virtual host, for operators. Showing a view holds no lock.
 //!
 //! [`Views`](crate::vhost::Views) makes them.
 
@@ -33,7 +33,7 @@ pub struct QueueInfo {
     pub ready_bytes: u64,
     /// The bytes of the bodies that are delivered and not settled.
     pub unacknowledged_bytes: u64,
-    /// How many consumers there are.
+    /// Number of consumers.
     pub consumer_count: usize,
     /// The share of time in which the queue can deliver at once, if it has consumers.
     pub capacity: Capacity,
@@ -89,7 +89,7 @@ pub struct ChannelInfo {
     pub connection: ConnectionId,
     /// The number on the connection.
     pub number: u16,
-    /// How many consumers the channel has. The consumer of direct replies is none.
+    /// Number of consumers, without the consumer of direct replies.
     pub consumer_count: usize,
     /// Deliveries that the channel has to settle.
     pub unacknowledged: usize,
@@ -126,7 +126,7 @@ pub struct ConsumerInfo {
     pub no_ack: bool,
     /// Whether the consumer has the queue for itself.
     pub is_exclusive: bool,
-    /// How many deliveries may be unacknowledged; 0: no limit.
+    /// Most unacknowledged deliveries; 0: no limit.
     pub prefetch_count: u32,
     /// The arguments.
     pub arguments: EncodedTable,
@@ -162,9 +162,9 @@ pub struct ExchangeInfo {
 /// A message that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PeekInfo {
-    /// How many messages are delivered before, unless others come in between.
+    /// Number of messages in front of this message.
     pub position: usize,
-    /// How often the message came back.
+    /// Returns of the message so far.
     pub return_count: u16,
     /// The priority that counts in the queue.
     pub priority: u8,

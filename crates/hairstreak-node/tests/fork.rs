@@ -29,7 +29,7 @@ fn component(directory: &str) -> Component {
     Component::builder().directory(directory).patience(LONG).build().unwrap()
 }
 
-/// What a child may not do by its parent's component, and what it may.
+/// Checks the operations that a child's use of its parent's component refuses, and those that it allows.
 fn check_refused(parents: &Component, exchange: &Exchange, queue: &Queue) {
     assert!(!exchange.is_registered() && !queue.is_registered(), "they are the parent's");
     let error = parents.exchange("another").scope(Scope::Global).open().unwrap_err();

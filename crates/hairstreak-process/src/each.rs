@@ -17,7 +17,7 @@ pub const PLACE: &[u8] = b"{}";
 /// Read at once.
 const READ_SIZE: usize = 64 * 1024;
 
-/// What all such slots of a pool have in common.
+/// The options of all slots of a pool.
 #[derive(Clone, Debug)]
 pub struct EachOptions {
     /// The command and its arguments.

@@ -1,4 +1,4 @@
-//! `CommandPoolError`: why work cannot go on.
+//! `CommandPoolError`: the errors that end the work of a pool.
 
 use std::ffi::OsString;
 use std::io;
@@ -12,7 +12,7 @@ use thiserror::Error;
 use super::ending::Ending;
 use super::framing::SplitError;
 
-/// Why work cannot go on.
+/// An error that ends the work of a pool.
 #[derive(Debug, Error)]
 pub enum CommandPoolError {
     /// No command.
@@ -45,16 +45,16 @@ pub enum CommandPoolError {
         /// Records given.
         given: u64,
     },
+    /// The filter gave more answers than it had records.
     #[error(
         "the filter has given more answers than it had records: it gives one for each, in order; what gives others is \
          run once per record by --each"
     )]
-    /// More answers than records.
     TooMany,
     /// A malformed answer.
     #[error("an answer cannot be taken: {0}")]
     Answer(#[from] SplitError),
-    /// There is nobody any more who would be told.
+    /// The work was stopped, and no reader is left.
     #[error("the work has been stopped")]
     Stopped,
     /// The map does not answer any more.

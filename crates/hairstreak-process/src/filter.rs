@@ -45,7 +45,7 @@ const NEVER_ANSWERED_MAX: u32 = 10;
 /// How long a filter that has closed its standard output may live on before it is killed.
 const MUTE_FOR: Duration = Duration::from_secs(1);
 
-/// What all filters of a pool have in common.
+/// The options of all filters of a pool.
 #[derive(Clone, Debug)]
 pub struct FilterOptions {
     /// The command and its arguments.

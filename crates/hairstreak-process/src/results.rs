@@ -1,7 +1,7 @@
-//! `Results`: answers on their way to the sink. A send never waits; what the sink has no room for waits here, in order.
+//! `Results`: answers on their way to the sink. A send never waits: answers without room at the sink are queued here, in order.
 //!
-//! While something waits, a pool lets no command go on, so that no more waits than one command has given in its turn; at the end
-//! of all work, no more than each has given in one.
+//! While the queue has answers, a pool lets no command go on. The queue is bounded by the answers of one turn of one command; at the
+//! end of all work, by those of one turn of each command.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! `Slot`: one of the commands that work side by side. `Record`: what it is given. `SlotContext`: what slots work with.
+//! `Slot`: a command that works beside others. `Record`: its input. `SlotContext`: the poller, the results and the progress that slots share.
 
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ impl News {
     }
 }
 
-/// What slots work with.
+/// The parts that all slots share.
 pub struct SlotContext<'a> {
     /// The poller of all processes.
     pub poller: &'a mut Poller,

@@ -197,7 +197,7 @@ impl<'n> ExchangeBuilder<'n> {
     }
 }
 
-/// Which of the bound queues get a message.
+/// The bound queues that get a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Style {
     /// One of them, in turn, skipping those without room. With no queue, sending waits.
@@ -226,7 +226,7 @@ impl fmt::Display for Style {
     }
 }
 
-/// What was asked for; the rest is the socket's default.
+/// The marks that the caller set. The socket's defaults apply to the others.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marks {
     pub high_count: Option<usize>,
@@ -236,8 +236,8 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Of an exchange: messages accepted and not yet written. A low mark that was not asked for is
-    /// half of the high one.
+    /// Returns the socket options of an exchange, whose marks count accepted messages that are not written. The low mark is half of the
+    /// high mark unless it is set.
     pub(crate) fn sending(&self) -> Options {
         let default = Options::default();
         Options {
@@ -249,7 +249,7 @@ impl Marks {
         }
     }
 
-    /// Of a queue: messages read and not yet received.
+    /// Returns the socket options of a queue, whose marks count read messages that are not received.
     pub(crate) fn receiving(&self) -> Options {
         let mut options = Options::default();
         options.receive_count_max = self.high_count.unwrap_or(options.receive_count_max);

@@ -1,6 +1,6 @@
 //! `ExchangeId` and `Destination`: what a binding leads from and to.
 //!
-//! - `Destinations`: what the bindings with one condition lead to.
+//! - `Destinations`: the destinations of all bindings with one condition.
 
 use foldhash::{HashMap, HashMapExt};
 
@@ -49,7 +49,7 @@ pub(super) struct Many {
 
 #[derive(Debug)]
 struct Place {
-    /// Where the destination is in the list.
+    /// The index of the destination in the list.
     index: usize,
     binding_count: u32,
 }

@@ -15,9 +15,9 @@
 //!   exchange), `topic`, `headers`, `consistent_hash`, `load_balancing`
 //! - `exchange`, `table`: one exchange, and all by name
 //! - `binding`, `bindings`: one binding, and all by their two ends
-//! - `destination`: what a binding leads to
+//! - `destination`: the destinations of bindings
 //! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
-//! - `listing`, `recording`: what operators see, and what outlives the node
+//! - `listing`, `recording`: exchanges for operators, and for the disk
 //! - `refusals`: the texts
 //!
 //! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - `keys`: which settings there are, and their values
-//! - `apply_to`, `policy`: which objects, and one policy
+//! - `apply_to`, `policy`: the kinds of objects, and one policy
 //! - `policies`: all policies of a virtual host, and those of one object
 //!
 //! The semantics and texts are those of RabbitMQ 3.10, and of later versions where these have more settings.

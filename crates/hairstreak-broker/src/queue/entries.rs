@@ -165,7 +165,7 @@ pub(crate) struct Entry {
     pub(crate) expires_at: u64,
     /// The message.
     pub(crate) message: MessageId,
-    /// How often the message came back.
+    /// Returns of the message so far.
     pub(crate) return_count: u16,
     /// The list of the queue that holds the message.
     pub(crate) priority: u8,

@@ -1,6 +1,6 @@
 //! Queues: what is declared, the messages that wait, and who takes them.
 //!
-//! - `declaration`, `arguments`: what clients ask for
+//! - `declaration`, `arguments`: queues as clients declare them
 //! - `settings`: how a queue behaves, apart from what was declared
 //! - `entries`, `ready`: the messages that wait, by priority and in their order
 //! - `consumer`, `rotation`: who takes messages, and whose turn it is

@@ -2,8 +2,6 @@
 //!
 //! Meanwhile others may publish, and queues may come and go. Each queue has the messages of one channel in order, because the channel waits. A queue that is
 //! declared later gets nothing, and a deleted queue is passed over, even if another queue has its number now.
-//!
-//! - `Unrouted`: the rest of a message's way through the exchanges, which goes on in a later call.
 
 use hairstreak_base::Bytes;
 

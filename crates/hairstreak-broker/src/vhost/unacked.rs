@@ -207,7 +207,7 @@ impl UnackedRing {
     }
 }
 
-/// How deliveries are settled.
+/// The outcome of deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settlement {
     /// The consumer has dealt with them.

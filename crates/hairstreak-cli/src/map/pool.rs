@@ -24,7 +24,7 @@ use crate::output::warn;
 const BATCH_COUNT: usize = 1024;
 /// Tasks given to one command before the others are looked at.
 const BLOCK_COUNT_MAX: usize = 256;
-/// How often a pool without news looks whether the work has ended.
+/// Interval at which an idle pool checks whether the work has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// When all records were read, and no task has come for so long, the last ones have come or gone elsewhere.
 const LAST_AFTER: Duration = Duration::from_millis(4);
@@ -36,7 +36,7 @@ const DESCRIPTORS_EACH: usize = 4;
 /// Descriptors for everything else that a map opens later, about 26, for a start, which needs 6 for a moment, and for a stop.
 const OTHER_DESCRIPTORS: usize = 40;
 
-/// What a pool does.
+/// The options of a pool.
 #[derive(Clone, Debug)]
 pub struct CommandPoolOptions {
     pub command: Vec<OsString>,
@@ -60,12 +60,12 @@ impl CommandPoolOptions {
     }
 }
 
-/// What others tell a pool.
+/// Orders of other threads to a pool.
 #[derive(Debug, Default)]
 pub struct Orders {
     /// All records were read: what is held back should be given.
     pub input_is_over: AtomicBool,
-    /// How many there were, if no other pool has any of them.
+    /// Number of records, if this pool has all of them.
     pub record_count: AtomicU64,
     /// All results are taken.
     pub work_is_over: AtomicBool,

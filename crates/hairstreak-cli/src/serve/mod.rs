@@ -2,7 +2,7 @@
 //!
 //! - `plan`: what the arguments, the configuration and the environment say together
 //! - `command`: starts the node, and waits for signals
-//! - `greeting`: what the node says
+//! - `greeting`: the first lines of the node
 
 mod command;
 mod greeting;

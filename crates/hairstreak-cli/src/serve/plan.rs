@@ -157,7 +157,7 @@ fn is_moved(arguments: &ServeArguments) -> bool {
     !arguments.bind.is_empty() || arguments.port.is_some()
 }
 
-/// The data directory: the one that was given, or that of the platform.
+/// Returns the given data directory, or the platform's.
 pub fn data_place(given: Option<&Path>, node_name: String) -> Result<Option<DataPlace>, String> {
     let path = match given {
         Some(path) if path == Path::new("none") => return Ok(None),
@@ -169,7 +169,7 @@ pub fn data_place(given: Option<&Path>, node_name: String) -> Result<Option<Data
     Ok(Some(DataPlace { path, node_name }))
 }
 
-/// Where programs of this user keep their state.
+/// Returns the directory in which programs of this user keep their state.
 fn state_directory() -> Option<PathBuf> {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = match variable("XDG_STATE_HOME") {

@@ -1,8 +1,6 @@
-//! `scrape`: the figures of the node become a page.
+//! `scrape`: makes a page of the figures of the node.
 //!
-//! Virtual hosts are read in slices, so that no lock is held for long. What a page shows of several objects is therefore not of one moment.
-//!
-//! - `visit`: the objects of a virtual host in slices, so that no lock is held for long and other requests have their turn.
+//! Virtual hosts are read in slices, so that no lock is held for long. The samples of several objects are therefore of different moments.
 
 use hairstreak_broker::stats::QueueStats;
 use hairstreak_node::node::Totals;

@@ -4,7 +4,6 @@
 //! `monitoring`, unless the node is configured to tell everybody.
 //!
 //! - `start`: the metrics of a node on their listeners.
-//! - `State`: what all requests share.
 
 use std::io;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! `State`: what all requests share; `visit`: the objects of a virtual host in slices, so that other requests have their turn.
+//! `State`: the node, for all requests; `visit`: a table of a virtual host in slices. Other requests run between two slices.
 
 use std::sync::Arc;
 use std::time::Instant;

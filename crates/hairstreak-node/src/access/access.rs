@@ -1,7 +1,7 @@
 //! `Access`: the front of the module. Starts the hashing thread; `logging_in` has the logins, `changes` and `listing` are for
 //! operators.
 //!
-//! - `AccessOptions`: how logins and new passwords work.
+//! - `AccessOptions`: the rules of logins, and the algorithm of new passwords.
 
 use std::io;
 use std::sync::Arc;
@@ -44,14 +44,14 @@ impl Access {
     }
 }
 
-/// How logins and new passwords work.
+/// The rules of logins, and the algorithm of new passwords.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessOptions {
     /// The rules for logins.
     pub rules: LoginRules,
-    /// How new passwords are hashed. With [`HashingAlgorithm::Sha256`] definitions can move back to RabbitMQ with their passwords;
+    /// The algorithm of new passwords. With [`HashingAlgorithm::Sha256`] definitions can move back to RabbitMQ with their passwords;
     /// passwords that were set before keep their hash.
     pub new_passwords: HashingAlgorithm,
-    /// How much work a new hash of Argon2id is.
+    /// The cost of a new hash of Argon2id.
     pub argon2id: Argon2idParameters,
 }

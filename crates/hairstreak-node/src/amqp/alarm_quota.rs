@@ -22,7 +22,7 @@ pub(super) struct AlarmQuota {
 }
 
 impl AlarmQuota {
-    /// The alarm_quota of the connection at this address.
+    /// Returns the quota of the connection at this address.
     pub fn new(account: Arc<Account>, address: Address) -> AlarmQuota {
         AlarmQuota { account, address, bytes: 0, is_stopped: false, pass: None }
     }

@@ -11,7 +11,7 @@
 //!
 //! Reading order: `protocol` (what the loop calls), `handshake`, `session` and what it names, `liveness`.
 //!
-//! - `Mail`: what wakes a connection.
+//! - `Mail`: the events that wake a connection.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

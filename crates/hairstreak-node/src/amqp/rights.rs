@@ -17,7 +17,7 @@
 //! A question and the act behind it have one name: [`without_line_breaks`](hairstreak_broker::without_line_breaks) comes before both.
 //!
 //! - Admission of a user to a virtual host: permissions, and the limits of the host and of the user.
-//! - The queue that an empty name means: the one that the channel declared last.
+//! - `queue_name`, `routing_key`: an empty name means the queue that the channel declared last.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ pub(super) fn admit(
     Ok((rights, slot))
 }
 
-/// The queue that `name` means: without a name the one that the channel declared last.
+/// Returns `name`, or the queue that the channel declared last if `name` is empty.
 ///
 /// Errors: the name is empty and the channel has declared none.
 pub(super) fn queue_name<'a>(last_queue: &'a [u8], name: &'a [u8]) -> Result<&'a [u8], Refusal> {

@@ -1,6 +1,6 @@
 //! `Received`: the messages that publishers sent to a virtual host, whatever became of them, and their sizes.
 //!
-//! - `Publishers`: how many channels have published and are open.
+//! - `Publishers`: the number of open channels that have published.
 
 use std::ops::AddAssign;
 use std::sync::Arc;

@@ -133,9 +133,9 @@ pub enum LoginFrom {
     DistinguishedName,
     /// An alternative name of the subject.
     SubjectAlternativeName {
-        /// Which kind of name.
+        /// The kind of name.
         kind: AlternativeNameKind,
-        /// Which of several names of that kind, counted from 0.
+        /// The index among the names of that kind, from 0.
         index: usize,
     },
 }

@@ -6,7 +6,7 @@
 //!      +------------------ SocketOutbox <-------------------+
 //! ```
 //!
-//! Reading order: `serving` (sockets and threads), `users` (who is let in, and may do what), `driver` (the loop, and its interface to the
+//! Reading order: `serving` (sockets and threads), `users` (logins and permissions), `driver` (the loop, and its interface to the
 //! machines), `outbox` (the way back), `directory`, `services`.
 
 mod directory;

@@ -1,12 +1,12 @@
-//! The client: asks, waits, asks again.
+//! The client: sends requests, waits for replies, sends again.
 //!
-//! - `handle`: [`Client`], what callers do
-//! - `task`: the same in a task
-//! - `driver`: the socket, and what each message changes
-//! - `connection`: one of several connections to a plain broker
-//! - `wait_set`: what is waited with where there are several
-//! - `open`: which requests are open, and what has come for them
-//! - `options`, `error`: limits, and what goes wrong
+//! - `handle`: [`Client`], for threads
+//! - `task`: [`Client`], for tasks
+//! - `driver`: the socket, and the effect of each message
+//! - `broker_connection`: one of several connections to a plain broker
+//! - `wait_set`: waits for all of them
+//! - `open`: open requests and the parts of their replies
+//! - `options`, `error`: limits and errors
 
 mod broker_connection;
 mod driver;

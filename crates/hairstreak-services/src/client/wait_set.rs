@@ -1,4 +1,4 @@
-//! `WaitSet`: what those wait with who wait for the connections to a plain broker, or in a task: for messages, for room and for a time.
+//! `WaitSet`: waits for messages, room and a time on all connections to a plain broker, in a thread or in a task.
 
 use std::io;
 use std::task::Waker;

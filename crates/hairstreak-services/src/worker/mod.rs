@@ -1,7 +1,7 @@
 //! The worker: serves, and remembers what it replied for as long as its client may ask again.
 //!
 //! - `run`: [`Worker`], its threads, and [`WorkerControl`]
-//! - `receiver`, `deputy`: the receiving side, and who does it while a handler takes long
+//! - `receiver`, `deputy`: the receiving side, and the thread that takes over while a handler runs long
 //! - `pauses`: notices that the process has not run for a while
 //! - `request`: what a handler is given
 //! - `board`: what runs, and what has been replied

@@ -1,11 +1,11 @@
-//! `Mailbox`: what a loop is handed by the other loops and by other threads.
+//! `Mailbox`: letters of other loops and other threads for a loop.
 //!
 //! A loop gathers letters for each other loop during its turn and puts them into the other's mailbox together: one lock
 //! for a batch. The owner takes all that is there at once. Whether the owner sleeps is kept under the same lock, so
 //! that no letter is left lying and a loop that is awake is never woken.
 //!
-//! - `Address`: where a connection lives, for mail to it.
-//! - `Letter`: what a loop is handed by the other loops and by other threads.
+//! - `Address`: the loop and the index of a connection.
+//! - `Letter`: mail, or an order to the loop.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -71,7 +71,7 @@ impl<L> Mailbox<L> {
 pub struct Address {
     pub(super) loop_index: u32,
     pub(super) index: u32,
-    /// Tells the connection from another one that has its index later.
+    /// Distinguishes the connection from later connections with the same index.
     pub(super) serial: u32,
 }
 
@@ -82,7 +82,7 @@ impl Address {
     }
 }
 
-/// What a loop is handed: `P` is the type of the protocols, `M` of their mail.
+/// A letter. `P` is the type of the protocols, `M` the type of their mail.
 pub(super) enum Letter<P, M> {
     /// Mail for a connection.
     Mail { to: Address, mail: M },

@@ -4,7 +4,7 @@
 //!   handle_start --> handle_bytes, handle_mail, handle_released, handle_written, handle_timeout, handle_deferred --> handle_end
 //! ```
 //!
-//! - `End`: why a connection is over.
+//! - `End`: the reason of a connection's end.
 
 use std::error::Error;
 use std::io;
@@ -101,7 +101,7 @@ pub trait Protocol: Sized + Send + 'static {
     fn handle_end(&mut self, _end: End<Self::Error>, _context: &mut Context<'_, Self, Self::Mail>) {}
 }
 
-/// Why a connection is over.
+/// The reason of a connection's end.
 #[derive(Debug, Error)]
 pub enum End<E: Error> {
     /// This side closed it, and the peer has everything.

@@ -131,13 +131,13 @@ pub const RING_SIZE_MIN: usize = 4096;
 /// The largest ring.
 pub const RING_SIZE_MAX: usize = 64 << 20;
 
-/// Why there is no segment.
+/// An error of making or mapping a segment.
 #[derive(Debug, Error)]
 pub enum SegmentError {
     /// The system has none to give.
     #[error("no shared memory: {0}")]
     System(#[from] std::io::Error),
-    /// The host promises no more memory than it has, and kills who touches what it cannot give.
+    /// The host limits the memory that it promises. A process that touches memory without backing would be killed.
     #[error("no shared memory: this host accounts memory strictly (vm.overcommit_memory = 2)")]
     Strict,
     /// Files of this process may not be that large.

@@ -1,8 +1,6 @@
 //! `Segment`: the memory that two processes share, made by one of them and checked by the other.
 //!
 //! Its pages are used as they are touched.
-//!
-//! - `SegmentError`: why there is no shared memory.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};

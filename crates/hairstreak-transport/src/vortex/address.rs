@@ -1,6 +1,4 @@
 //! `VortexAddress`: a port of a rank of a fabric.
-//!
-//! - Where the fabric of a name is found.
 
 use std::fmt;
 

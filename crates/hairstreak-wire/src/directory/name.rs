@@ -62,7 +62,7 @@ impl Owner {
     }
 }
 
-/// Who knows a token can take its names away, so it is not shown.
+/// A token is not shown: a program that knows the token can take its names away.
 impl std::fmt::Debug for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Owner(..)")

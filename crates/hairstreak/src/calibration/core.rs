@@ -1,8 +1,8 @@
 //! Keeping a thread on a core. Two threads that wake each other are often put on one core, and stay there for a while or not: the same
 //! stages then have two rates.
 //!
-//! - Time on a core: reading it, and spending it.
-//! - How late a sleeper wakes up on this machine.
+//! - `burn`: spends processor time; `thread_time`, `process_time` read it.
+//! - `lateness`: the delay of a sleeper's wake-up.
 
 use std::num::NonZeroU64;
 use std::thread;
@@ -58,7 +58,7 @@ fn read(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// How long each sleep is, and how many there are.
+/// Duration and number of the sleeps.
 const SLEEP: Duration = Duration::from_millis(1);
 const SLEEP_COUNT: usize = 300;
 

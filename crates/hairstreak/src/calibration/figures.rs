@@ -6,7 +6,7 @@ use hairstreak_model::{Links, Network, Pipeline, PipelineError};
 use hairstreak_socket::{BindError, ConnectError, OpenError, RecvError, SendError};
 use thiserror::Error;
 
-/// Why a machine could not be measured.
+/// An error of measuring a machine.
 #[derive(Debug, Error)]
 pub enum CalibrationError {
     /// No socket.

@@ -1,4 +1,4 @@
-//! `Object`: what an open exchange or queue is to the component: its socket, its names, its links.
+//! `Object`: the socket, the names and the links of an open exchange or queue.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

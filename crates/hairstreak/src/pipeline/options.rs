@@ -1,6 +1,6 @@
 //! `PipelineOptions`: what ventilator, workers and sink agree on; each may be given its own.
 //!
-//! - `Absence`: for how long whoever gives the tasks has been looked for in vain.
+//! - `Absence`: the time since the ventilator was last seen.
 
 use std::time::{Duration, Instant};
 
@@ -208,7 +208,7 @@ impl PipelineOptions {
     }
 }
 
-/// How often a part without work looks whether its ventilator is there.
+/// Interval at which an idle part looks for its ventilator.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The time since the first look that found none: a part that has not looked for long has not missed it.

@@ -23,8 +23,8 @@ pub(super) async fn race<A, B>(left: impl Future<Output = A>, right: impl Future
     .await
 }
 
-/// Answers requests, each in a task of its own on the HTTP thread. A call must not block the thread: whoever waits for a lock or a disk hands the work to
-/// another thread and waits for its answer as a future.
+/// Answers requests, each in a task of its own on the HTTP thread. A call must not block that thread: work that waits for a lock or
+/// a disk runs on another thread, and the task awaits its result.
 pub(crate) trait Service: Send + 'static {
     /// The answer to a request. Errors are answers, too.
     fn answer(&self, request: &mut Request) -> impl Future<Output = Response>;

@@ -1,8 +1,8 @@
 //! `Peer`: the place that a login comes from.
 //!
-//! - `Protocol`: what a client that logs in speaks.
+//! - `Protocol`: the protocol of the client.
 //! - `LoginError`: the reason of a refused login.
-//! - `LoginRules`: who may log in from where, whatever the credentials.
+//! - `LoginRules`: users that may log in from this host only, and the anonymous user.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -93,7 +93,7 @@ pub struct LoginRules {
 }
 
 impl Default for LoginRules {
-    /// `guest` from this host only, and nobody without credentials.
+    /// `guest` logs in from this host only, and clients need credentials.
     fn default() -> LoginRules {
         LoginRules { loopback_users: vec!["guest".into()], anonymous_user: None }
     }

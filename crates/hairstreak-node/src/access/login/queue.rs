@@ -95,7 +95,7 @@ impl LoginQueue {
     }
 }
 
-/// How a login ended.
+/// The outcome of a login.
 pub type LoginResult = Result<Arc<Identity>, LoginError>;
 
 /// Called once with the end of a login, on the hashing thread: it must not block.

@@ -1,7 +1,7 @@
-//! `PasswordHash`: what the node keeps of a password.
+//! `PasswordHash`: the hash of a password, or none.
 //!
-//! - Compares a password with a hash, so that the time tells nothing about the user.
-//! - `HashWork`: what comparing a password with a hash costs.
+//! - `check`: compares a password with a hash, in the same time for every user.
+//! - `HashWork`: the cost of a comparison.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,11 +1,11 @@
-//! `BuildError`: why a client of the directory could not be started.
+//! `BuildError`: errors of starting a client of the directory.
 
 use std::io;
 
 use hairstreak_socket::{ConnectError, OpenError};
 use thiserror::Error;
 
-/// Why a client of the directory could not be started. A directory that is merely absent is no reason.
+/// An error of starting a client of the directory. An absent directory is no error.
 #[derive(Debug, Error)]
 pub enum BuildError {
     /// The directory's address is none.

@@ -3,7 +3,7 @@
 //! It opens its sockets in its own thread, so that one engine drives both sides and what was sent
 //! leaves before it waits for more. It ends when the run does, having kept its sockets until then.
 //!
-//! - What boundaries and processes tell the thread that runs the topology.
+//! - `Event`: reports of boundaries and processes to the thread that runs the topology.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};

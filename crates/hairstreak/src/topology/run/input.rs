@@ -1,6 +1,6 @@
 //! Reading the input, message by message, as far ahead as one batch.
 //!
-//! - `Identity`: which file it is, whatever path or link leads to it.
+//! - `Identity`: the device and the number of a file, the same by every path.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader};
@@ -194,7 +194,7 @@ fn unreadable(path: &Path, source: io::Error) -> RunError {
     RunError::Input { path: path.to_owned(), source }
 }
 
-/// Which regular file it is: the device and the number there.
+/// The device and the number of a regular file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
     device: u64,

@@ -3,7 +3,7 @@
 //! Instances take turns, so that from one task to the next it is a fixed step, unless an instance was passed over: only
 //! where a new stretch begins something is noted.
 //!
-//! - `Names`: what to call a message of a boundary, by its number from 1.
+//! - `Names`: the name of a message of a boundary in reports.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -51,7 +51,7 @@ impl Numbering {
     }
 }
 
-/// Where the messages of a boundary come from.
+/// The source of a boundary's messages.
 #[derive(Clone, Debug)]
 pub(super) enum Names {
     /// The input.

@@ -15,7 +15,7 @@ use super::ending::Ending;
 use super::role::Role;
 use crate::topology::settling::settled;
 
-/// What a shell returns for a command that it cannot start.
+/// The status of a command that cannot be started, as in a shell.
 const NOT_STARTED: u8 = 127;
 
 /// The command, by way of [`exec`] in a process of this executable.
