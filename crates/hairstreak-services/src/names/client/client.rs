@@ -127,8 +127,8 @@ impl Client {
         credentials: &Credentials,
         on_delay: OnDelay,
     ) -> Result<Arc<Client>, BuildError> {
-        // A context of its own: the thread that waits for replies must not drive the sockets of
-        // whoever builds the node.
+        // A context of its own: the thread that waits for replies must not drive the sockets of the
+        // component.
         let options = Options { security: credentials.security(), ..options() };
         let dealer = Dealer::with_options(&Context::new(), options)?;
         let admission = Mutex::new(Admission::of(&dealer, credentials));
@@ -263,16 +263,16 @@ impl Client {
         }
     }
 
-    /// Refuses a forked child before it touches the lock: a thread that it does not have may hold that.
+    /// Refuses a forked child before it touches the lock, which a thread of the parent may hold.
     fn check_process(&self) -> Result<(), AskError> {
-        if self.is_foreign() {
+        if self.is_forked() {
             return Err(AskError::Forked { directory: self.endpoint.clone() });
         }
         Ok(())
     }
 
-    /// Whether this is a forked child: what the parent holds in the directory stays the parent's.
-    pub(super) fn is_foreign(&self) -> bool {
+    /// Whether this is a forked child. The names that the parent holds stay the parent's.
+    pub(super) fn is_forked(&self) -> bool {
         !process::is_current(self.process)
     }
 
