@@ -9,7 +9,7 @@ use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 
 use super::client::{Client, HttpAddress};
 use super::secret::{ask, read_secret};
-use crate::amqp::{roots, server_name};
+use crate::amqp::server_name;
 use crate::failure::Failure;
 use crate::numbers::bounded;
 
@@ -39,8 +39,8 @@ pub struct TargetArguments {
     /// environment's HAIRSTREAK_HTTP_PASSWORD, else the terminal is asked]
     #[arg(long, value_name = "FILE", global = true)]
     password_file: Option<PathBuf>,
-    /// For https: trust the authorities whose certificates are in this file. [default: the environment's SSL_CERT_FILE,
-    /// else those of the system]
+    /// For https: trust the authorities whose certificates are in this file. [default: the environment's SSL_CERT_FILE
+    /// and SSL_CERT_DIR, else those of the system]
     #[arg(long, value_name = "FILE", global = true)]
     ca: Option<PathBuf>,
     /// How long each answer may take.
@@ -88,7 +88,7 @@ impl TargetArguments {
 impl TargetArguments {
     fn tls(&self, address: &HttpAddress) -> Result<TlsClient, Failure> {
         let Place::Tcp { host, .. } = address.tcp() else { return Err(Failure::usage("no host")) };
-        let options = TlsClientOptions::new(Pem::file(roots(self.ca.as_deref()).map_err(Failure::failed)?));
+        let options = TlsClientOptions::new(self.ca.as_ref().map_or(Pem::System, Pem::file));
         TlsClient::load(&options, server_name(&host)).map_err(Failure::failed)
     }
 }
