@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use hairstreak_amqp::Place;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 
 use super::client::{Client, HttpAddress};
@@ -75,7 +74,7 @@ impl TargetArguments {
             (Some(file), _, _) => read_secret(file)?,
             (None, Some(password), _) | (None, None, Some(password)) => password,
             (None, None, None) if named.is_none() => USER.to_owned(),
-            (None, None, None) => ask(&format!("password of user '{user}' at {}: ", address.place()))?
+            (None, None, None) => ask(&format!("password of user '{user}' at {}: ", address.place))?
                 .ok_or_else(|| Failure::usage(format!(
                     "there is no password for user '{user}': --password-file or {PASSWORD_VARIABLE} has one"
                 )))?,
@@ -87,9 +86,8 @@ impl TargetArguments {
 
 impl TargetArguments {
     fn tls(&self, address: &HttpAddress) -> Result<TlsClient, Failure> {
-        let Place::Tcp { host, .. } = address.tcp() else { return Err(Failure::usage("no host")) };
         let options = TlsClientOptions::new(self.ca.as_ref().map_or(Pem::System, Pem::file));
-        TlsClient::load(&options, server_name(&host)).map_err(Failure::failed)
+        TlsClient::load(&options, server_name(address.host())).map_err(Failure::failed)
     }
 }
 
