@@ -12,14 +12,12 @@
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod client;
-mod error;
 mod follow;
 pub mod host_port;
 mod publication;
 mod registration;
 
-pub use client::{AskError, Client, Found, OnDelay, because};
-pub use error::BuildError;
+pub use client::{AskError, BuildError, Client, Found, OnDelay, because};
 pub use follow::Follow;
 pub use publication::Publication;
 pub use publication::PublicationError;
