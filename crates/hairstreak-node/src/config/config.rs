@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hairstreak_socket::security::{KeyPair, PublicKey};
-use serde::Deserialize;
+use hairstreak_socket::security::KeyPair;
+use serde::{Deserialize, Deserializer};
 
 use super::environment::Environment;
 use super::error::ConfigError;
 use super::logging::LogConfig;
 use super::tls::{CurveConfig, HttpTlsConfig, TlsConfig};
 use super::values;
-use crate::access::{PasswordHash, Tags};
 use crate::node::{AmqpOptions, FirstUser};
 use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 
@@ -53,8 +52,8 @@ pub struct Config {
     #[serde(default)]
     pub log: LogConfig,
     /// The users that may log in, each once.
-    #[serde(default, deserialize_with = "values::users")]
-    pub users: Vec<UserConfig>,
+    #[serde(default, deserialize_with = "users")]
+    pub users: Vec<FirstUser>,
 }
 
 /// The part for AMQP.
@@ -117,27 +116,6 @@ pub struct MetricsConfig {
     pub anonymous: bool,
 }
 
-/// A user, as the file has it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UserConfig {
-    /// The name for the login.
-    #[serde(deserialize_with = "values::name")]
-    pub name: String,
-    /// As `rabbitmqctl hash_password` prints it.
-    #[serde(deserialize_with = "values::password_hash")]
-    pub password_hash: PasswordHash,
-    /// The rights over HTTP, such as `administrator`.
-    #[serde(default, deserialize_with = "values::tags")]
-    pub tags: Tags,
-    /// Whether the user may log in only from this host.
-    #[serde(default)]
-    pub loopback_only: bool,
-    /// The public key with which the user may log in by CURVE, in Z85.
-    #[serde(default, deserialize_with = "values::public_key")]
-    pub curve: Option<PublicKey>,
-}
-
 impl Config {
     /// Reads a file.
     ///
@@ -165,16 +143,10 @@ impl Config {
         let defaults = AmqpOptions::default();
         let folder = path.parent().unwrap_or(Path::new(""));
         let amqp = self.amqp.clone();
-        let users = self.users.iter().cloned().map(|user| FirstUser {
-            name: user.name,
-            password_hash: user.password_hash,
-            tags: user.tags,
-            curve: user.curve,
-        });
         let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
             is_configured: !path.as_os_str().is_empty(),
-            users: users.collect(),
+            users: self.users.clone(),
             virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
             default_user: environment.first_user()?.unwrap_or(defaults.default_user),
             default_virtual_host: environment
@@ -228,6 +200,13 @@ impl Config {
         let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
         options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
     }
+}
+
+/// Users, each once.
+fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<FirstUser>, D::Error> {
+    let users = Vec::<FirstUser>::deserialize(value)?;
+    values::check_differ(users.iter().map(|user| &user.name))?;
+    Ok(users)
 }
 
 #[cfg(test)]
