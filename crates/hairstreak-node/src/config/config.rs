@@ -21,6 +21,9 @@ const MEMORY_MIN: usize = 4 << 20;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// The file, for error messages and for relative paths in the file. Empty: there is no file.
+    #[serde(skip)]
+    path: PathBuf,
     /// The name of the node. A data directory belongs to the node that made it.
     #[serde(default, deserialize_with = "values::some_name")]
     pub node_name: Option<String>,
@@ -127,25 +130,34 @@ impl Config {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-        toml::from_str(text).map_err(|error| {
+        let config = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line =
                 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
             let reason = error.message().lines().collect::<Vec<_>>().join(" ");
             ConfigError::Parse { path: path.into(), line, reason }
-        })
+        })?;
+        Ok(Config { path: path.into(), ..config })
     }
 
-    /// The AMQP options of the file and the environment. `path` is the file's, for error messages and for paths in it; empty: there is no file.
+    /// The folder at which relative paths begin.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn wrong(&self, reason: String) -> ConfigError {
+        ConfigError::Value { path: self.path.clone(), reason }
+    }
+
+    /// The AMQP options of the file and the environment.
     ///
     /// Errors: the memory is too small for the virtual hosts, or a password cannot be hashed.
-    pub fn amqp_options(&self, path: &Path, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
+    pub fn amqp_options(&self, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
         let defaults = AmqpOptions::default();
-        let folder = path.parent().unwrap_or(Path::new(""));
         let amqp = self.amqp.clone();
         let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
-            is_configured: !path.as_os_str().is_empty(),
+            is_configured: !self.path.as_os_str().is_empty(),
             users: self.users.clone(),
             virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
             default_user: environment.first_user()?.unwrap_or(defaults.default_user),
@@ -153,7 +165,7 @@ impl Config {
                 .default_virtual_host
                 .clone()
                 .unwrap_or(defaults.default_virtual_host),
-            load_definitions: self.load_definitions.as_ref().map(|file| folder.join(file)),
+            load_definitions: self.load_definitions.as_ref().map(|file| self.folder().join(file)),
             loopback_users: local.chain(amqp.loopback_users.unwrap_or(defaults.loopback_users)).collect(),
             anonymous_user: amqp.anonymous_user,
             loop_count: amqp.loops,
@@ -164,41 +176,35 @@ impl Config {
         };
         let least = options.virtual_hosts.len().max(1).saturating_mul(MEMORY_MIN);
         if options.memory_watermark < least {
-            let reason = format!(
+            return Err(self.wrong(format!(
                 "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
                 options.memory_watermark
-            );
-            return Err(ConfigError::Value { path: path.into(), reason });
+            )));
         }
         Ok(options)
     }
 
-    /// The node's keys for CURVE, if the file names them. `path` is the file's, at whose folder relative paths begin.
+    /// The node's keys for CURVE, if the file names them.
     ///
     /// Errors: the key cannot be read.
-    pub fn curve_keys(&self, path: &Path) -> Result<Option<KeyPair>, ConfigError> {
-        let keys = self.curve.keys(path.parent().unwrap_or(Path::new("")));
-        keys.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn curve_keys(&self) -> Result<Option<KeyPair>, ConfigError> {
+        self.curve.keys(self.folder()).map_err(|reason| self.wrong(reason))
     }
 
-    /// The options of AMQP with TLS. `path` is the file's, at whose folder relative paths begin. None: there is no TLS.
+    /// The options of AMQP with TLS. None: there is no TLS.
     ///
     /// Errors: keys that do not go together.
-    pub fn amqp_tls_options(&self, path: &Path) -> Result<Option<AmqpTlsOptions>, ConfigError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let options = self.amqp.tls.as_ref().map(|tls| tls.options(folder)).transpose();
-        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
-        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn amqp_tls_options(&self) -> Result<Option<AmqpTlsOptions>, ConfigError> {
+        let options = self.amqp.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
+        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
     }
 
     /// The options of operators' HTTP with TLS, as [`Config::amqp_tls_options`] has those of AMQP.
     ///
     /// Errors: keys that do not go together.
-    pub fn http_tls_options(&self, path: &Path) -> Result<Option<HttpTlsOptions>, ConfigError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let options = self.http.tls.as_ref().map(|tls| tls.options(folder)).transpose();
-        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
-        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn http_tls_options(&self) -> Result<Option<HttpTlsOptions>, ConfigError> {
+        let options = self.http.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
+        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
     }
 }
 
@@ -218,7 +224,7 @@ mod tests {
     fn check(text: &str) -> Result<AmqpOptions, String> {
         let path = Path::new("node.toml");
         let options =
-            Config::parse(text, path).and_then(|config| config.amqp_options(path, &Environment::default()));
+            Config::parse(text, path).and_then(|config| config.amqp_options(&Environment::default()));
         options.map_err(|error| error.to_string())
     }
 
@@ -273,7 +279,7 @@ mod tests {
     }
     fn check_tls(text: &str) -> Result<Option<AmqpTlsOptions>, String> {
         let path = Path::new("/etc/hairstreak/node.toml");
-        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options(path));
+        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options());
         options.map_err(|error| error.to_string())
     }
 
@@ -312,8 +318,8 @@ mod tests {
         for bind in [config.amqp.bind.clone(), config.http.bind.clone(), config.metrics.bind.clone()] {
             assert_eq!(bind, Some(Vec::new()));
         }
-        assert_eq!(config.amqp_tls_options(path).unwrap(), None);
-        assert_eq!(config.http_tls_options(path).unwrap(), None);
+        assert_eq!(config.amqp_tls_options().unwrap(), None);
+        assert_eq!(config.http_tls_options().unwrap(), None);
     }
 
     #[test]
@@ -349,7 +355,7 @@ mod tests {
     fn http_with_tls_has_the_same_keys_and_its_usual_port() {
         let path = Path::new("/etc/hairstreak/node.toml");
         let check = |text: &str| {
-            let options = Config::parse(text, path).and_then(|config| config.http_tls_options(path));
+            let options = Config::parse(text, path).and_then(|config| config.http_tls_options());
             options.map_err(|error| error.to_string())
         };
         assert_eq!(check("[http]"), Ok(None));
