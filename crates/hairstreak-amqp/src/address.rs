@@ -1,4 +1,4 @@
-//! `Address`: where the broker is, who logs in, and to which virtual host, as a URL says it.
+//! `Address`: the place of a broker, the login and the virtual host, from a URL.
 //!
 //! ```text
 //! amqp://guest:guest@127.0.0.1:5672/%2F        tcp
@@ -14,7 +14,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::percent::{unescape, unescape_host};
+use crate::url::{Url, unescape};
 
 /// The port of AMQP, and with TLS.
 const PORT: u16 = 5672;
@@ -91,42 +91,27 @@ impl FromStr for Address {
     type Err = String;
 
     /// Errors do not contain the password.
-    fn from_str(url: &str) -> Result<Address, String> {
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return Err("a broker's address is amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST".into());
-        };
-        let rest = rest.split('#').next().unwrap_or(rest);
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (authority, path) = match rest.split_once('/') {
-            Some((authority, path)) => (authority, Some(path)),
-            None => (rest, None),
-        };
-        let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = match login.split_once(':') {
-            Some((user, password)) => (unescape(user)?, unescape(password)?),
-            None if login.is_empty() => (USER.into(), USER.into()),
-            None => (unescape(login)?, String::new()),
-        };
-        let scheme = scheme.to_ascii_lowercase();
-        let tls = (scheme == "amqps").then(|| UrlTls::parse(query)).transpose()?;
-        let (place, path) = match &*scheme {
-            "amqp" => (tcp(host, PORT)?, path),
-            "amqps" => (tcp(host, TLS_PORT)?, path),
-            "amqp+unix" if host.is_empty() => {
-                let path = path.map(unescape).transpose()?.unwrap_or_default();
-                (unix(path.strip_prefix('@').map_or(format!("/{path}"), |name| format!("@{name}")))?, None)
+    fn from_str(text: &str) -> Result<Address, String> {
+        let url = Url::parse(text, "a broker's address is amqp://USER:PASSWORD@HOST:PORT/VIRTUAL-HOST")?;
+        let tls = (url.scheme == "amqps").then(|| UrlTls::parse(url.query)).transpose()?;
+        let (place, path) = match &*url.scheme {
+            "amqp" => (tcp(url.host_and_port(PORT)?), url.path),
+            "amqps" => (tcp(url.host_and_port(TLS_PORT)?), url.path),
+            "amqp+unix" if url.authority.is_empty() => {
+                let path = unescape(url.path)?;
+                (unix(path.strip_prefix('@').map_or(format!("/{path}"), |name| format!("@{name}")))?, "")
             }
-            "amqp+unix" => (unix(unescape(host)?)?, path),
+            "amqp+unix" => (unix(unescape(url.authority)?)?, url.path),
             scheme => return Err(format!("{scheme}:// is neither amqp://, amqps:// nor amqp+unix://")),
         };
-        let virtual_host = match path {
-            None | Some("") => VIRTUAL_HOST.to_owned(),
-            Some(path) => unescape(path)?,
-        };
+        let virtual_host = if path.is_empty() { VIRTUAL_HOST.to_owned() } else { unescape(path)? };
         if virtual_host.len() > VIRTUAL_HOST_SIZE_MAX {
             return Err(format!("a virtual host's name has at most {VIRTUAL_HOST_SIZE_MAX} bytes"));
         }
-        Ok(Address { place, user, password, virtual_host, has_user: !login.is_empty(), tls })
+        let has_user = url.user.is_some();
+        let password = url.password.unwrap_or_else(|| if has_user { String::new() } else { USER.to_owned() });
+        let user = url.user.unwrap_or_else(|| USER.to_owned());
+        Ok(Address { place, user, password, virtual_host, has_user, tls })
     }
 }
 
@@ -153,21 +138,8 @@ impl UrlTls {
     }
 }
 
-fn tcp(authority: &str, usual_port: u16) -> Result<Place, String> {
-    let (host, port) = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((host, "")) => (host, None),
-        Some((host, rest)) => (host, rest.strip_prefix(':')),
-        None => match authority.split_once(':') {
-            Some((host, port)) => (host, Some(port)),
-            None => (authority, None),
-        },
-    };
-    let port = match port {
-        None | Some("") => usual_port,
-        Some(port) => port.parse().map_err(|_| format!("{port:?} is no port"))?,
-    };
-    let host = if host.is_empty() { "127.0.0.1".to_owned() } else { unescape_host(host)? };
-    Ok(Place::Tcp { host, port })
+fn tcp((host, port): (String, u16)) -> Place {
+    Place::Tcp { host, port }
 }
 
 fn unix(path: String) -> Result<Place, String> {
@@ -239,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_without_the_password() {
+    fn malformed_addresses_are_refused_without_the_password() {
         for url in [
             "",
             "there",

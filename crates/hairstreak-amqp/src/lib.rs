@@ -7,7 +7,7 @@
 //! The connection has no heartbeats: a program whose output waits for a reader could send none. TCP's keepalive notices
 //! a broker whose host is gone.
 //!
-//! - `address`: the URL of a broker; [`percent`]: its escapes
+//! - `address`: the URL of a broker; `url`: the parts and the percent escapes of any URL
 //! - `stream`: tcp and unix sockets; `secured`: TLS
 //! - `assembler`: events from frames
 //! - `connection`: buffers, waiting, calls
@@ -19,9 +19,9 @@ mod connection;
 mod error;
 mod event;
 mod login;
-pub mod percent;
 mod secured;
 mod stream;
+mod url;
 
 pub use address::{Address, Place, UrlTls};
 pub use connection::{CHANNEL, Connection};
@@ -30,3 +30,4 @@ pub use event::{Content, Event};
 pub use login::open;
 pub use secured::ClientTls;
 pub use stream::Stream;
+pub use url::{Url, escape};

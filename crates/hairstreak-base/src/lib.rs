@@ -8,7 +8,6 @@
 //! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`AppendBuffer`], [`ring`],
 //! [`byte_ring`], [`Lock`], [`fence`], [`sync`], [`TimerQueue`].
 
-mod allocator;
 mod append_buffer;
 mod block;
 mod body;
@@ -28,19 +27,16 @@ pub mod process;
 mod read_buffer;
 mod retained;
 pub mod ring;
-#[cfg(all(test, not(loom)))]
-mod rounds;
 pub mod sync;
 mod timer_queue;
 
-pub use allocator::trim_allocator;
 pub use append_buffer::{AppendBuffer, HUGE_PAGE_SIZE};
 pub use body::Body;
 pub use bytes::{Bytes, INLINE_SIZE_MAX};
 pub use framing::{FrameShape, Framing, Header};
 pub use index::Index;
 pub use lock::{Lock, LockGuard, OwnerGuard};
-pub use memory_limit::{available_memory, memory_limit};
+pub use memory_limit::{available_memory, memory_limit, trim_allocator};
 pub use message::Message;
 pub use outgoing::{OutgoingBuffer, SEGMENT_SIZE};
 pub use pool::{BlockPool, SPARE_BYTES_MAX};

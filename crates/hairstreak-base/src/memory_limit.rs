@@ -1,4 +1,4 @@
-//! The memory that this process may use: the machine's, or less where a cgroup of the process has a limit.
+//! The memory that this process may use: the machine's, or less where a cgroup of the process has a limit; and free memory of the allocator.
 //!
 //! ```text
 //!   /proc/self/cgroup   0::/system.slice/node.service      version 2: /sys/fs/cgroup/system.slice/node.service/memory.max
@@ -206,5 +206,15 @@ mod tests {
         let system = System::new("/nowhere/at/all");
         assert_eq!((system.limit(), system.available()), (None, None));
         assert!(memory_limit().unwrap() >= available_memory().unwrap());
+    }
+}
+
+/// Gives free memory of the allocator back to the system. With the GNU C library these are the free pages of all arenas, with other libraries none.
+/// The call takes the allocator's locks, and some milliseconds for hundreds of megabytes.
+pub fn trim_allocator() {
+    #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
+    // SAFETY: malloc_trim may be called at any time and from any thread, and changes no memory that is in use.
+    unsafe {
+        libc::malloc_trim(0);
     }
 }

@@ -1,5 +1,5 @@
 //! The sync shim: atomics, `Arc` and a futex word from std, or loom's models of them under
-//! `--cfg loom`. Only what runs under loom goes through here.
+//! `--cfg loom`. Only what runs under loom goes through here. And the number of rounds of a test.
 
 #[cfg(not(loom))]
 pub use std::sync::{Arc, atomic};
@@ -92,4 +92,10 @@ pub fn thread_token() -> usize {
         static HERE: Box<u8> = Box::new(0);
     }
     HERE.with(|here| std::ptr::from_ref::<u8>(here) as usize)
+}
+
+/// Rounds of a test: `count`, or a hundredth of it under Miri, which is some hundred times slower.
+#[cfg(all(test, not(loom)))]
+pub(crate) const fn rounds(count: usize) -> usize {
+    if cfg!(miri) { count.div_ceil(100) } else { count }
 }

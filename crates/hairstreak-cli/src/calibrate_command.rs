@@ -12,7 +12,7 @@ use crate::arguments::CalibrateArguments;
 use crate::failure::Failure;
 use crate::numbers::{grouped, rate, time};
 use crate::output;
-use crate::table::{row, table};
+use crate::output::{row, table};
 
 /// Half more than the monolith.
 const HALF_MORE: f64 = 1.5;

@@ -10,7 +10,7 @@ use crate::credentials::CredentialArguments;
 use crate::failure::Failure;
 use crate::numbers::bounded;
 use crate::output::print;
-use crate::table::table;
+use crate::output::table;
 
 /// The longest that a directory may be waited for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);

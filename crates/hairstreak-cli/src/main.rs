@@ -25,7 +25,6 @@ mod output;
 mod place;
 mod plan_command;
 mod proxy_command;
-mod refusal;
 mod run_command;
 mod serve;
 mod service;
@@ -33,13 +32,13 @@ mod signals;
 mod silence;
 mod simulate_command;
 mod systemd;
-mod table;
 
 use std::ffi::OsString;
+use std::io::{IsTerminal, stdout};
 use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
-use clap::Parser;
+use clap::{Error, Parser};
 use fabric::FabricCommand;
 use failure::Failure;
 
@@ -53,7 +52,7 @@ fn main() -> ExitCode {
     }
     let done = match Arguments::try_parse() {
         Ok(arguments) => obey(&arguments.command),
-        Err(error) => refusal::answer(&error),
+        Err(error) => answer(&error),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -95,4 +94,32 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Bench(arguments) => bench_command::bench(arguments),
         Command::Operator(command) => operator::operate(command),
     }
+}
+
+/// Prints the help or the version; any other error of the arguments is a failure.
+fn answer(error: &Error) -> Result<(), Failure> {
+    match (error.kind(), error.use_stderr()) {
+        // Without any argument the help is the answer.
+        (clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
+            output::note(&error.render().to_string());
+            Err(Failure::quiet(2))
+        }
+        (_, false) => {
+            let is_plain =
+                !stdout().is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+            let help = error.render();
+            output::print(&if is_plain { help.to_string() } else { help.ansi().to_string() })
+        }
+        _ => Err(Failure::usage(reason(&error.render().to_string()))),
+    }
+}
+
+/// The paragraphs before the usage, joined.
+fn reason(text: &str) -> String {
+    let text = text.strip_prefix("error: ").unwrap_or(text);
+    let said = text.split("\n\n").take_while(|paragraph| {
+        !paragraph.starts_with("Usage:") && !paragraph.starts_with("For more information")
+    });
+    let joined = |paragraph: &str| paragraph.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    said.map(joined).collect::<Vec<_>>().join("; ")
 }

@@ -10,7 +10,7 @@ use crate::arguments::PlanArguments;
 use crate::failure::Failure;
 use crate::numbers::{self, grouped, percent, rate, time};
 use crate::output;
-use crate::table::{row, table};
+use crate::output::{row, table};
 
 /// The JSON object.
 #[derive(Serialize)]

@@ -19,9 +19,9 @@ use crate::arguments::ProxyArguments;
 use crate::failure::Failure;
 use crate::line::one_line;
 use crate::output::{announce, note, print};
+use crate::output::{row, table};
 use crate::place::Place;
 use crate::signals;
-use crate::table::{row, table};
 
 /// Returns when a signal or a word has ended it, which is how it is meant to end.
 pub fn proxy(arguments: &ProxyArguments) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use crate::arguments::RunArguments;
 use crate::failure::Failure;
 use crate::live::Live;
 use crate::numbers::{grouped, messages, rate, time};
-use crate::table::{row, table};
+use crate::output::{row, table};
 use crate::{output, signals};
 
 /// The JSON object.

@@ -14,7 +14,7 @@ use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
 use crate::numbers::{grouped, messages, percent, rate, time};
 use crate::output;
-use crate::table::{row, table};
+use crate::output::{row, table};
 
 /// Messages where nothing says how many.
 const MESSAGES_DEFAULT: u64 = 100_000;

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak::service::{Client, Worker};
 use hairstreak_node::{ServeOptions, Server};
+use hairstreak_wire::zmtp::Greeting;
 
 const TIME: Duration = Duration::from_secs(2);
 /// Bytes that a flooder writes at a time.
@@ -66,9 +67,7 @@ impl Flood {
 /// Sends until the connection is ended.
 fn send(address: &str, bytes: &[u8], stop: &AtomicBool) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(address)?;
-    let mut greeting = [0; 64];
-    (greeting[0], greeting[9], greeting[10], greeting[11]) = (0xff, 0x7f, 3, 1);
-    greeting[12..16].copy_from_slice(b"NULL");
+    let mut greeting = Greeting::encode("NULL", false);
     stream.write_all(&greeting)?;
     stream.read_exact(&mut greeting)?;
     stream.write_all(b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER")?;

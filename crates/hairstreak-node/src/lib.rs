@@ -23,7 +23,7 @@ pub use amqp::{AmqpHarness, HostFigures};
 pub use amqp::{Forgotten, NotPublished, OneMessage, publish_once};
 pub use config::{
     AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
-    HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig, UserConfig,
+    HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig,
 };
 pub use hairstreak_services::broker::{Limits as ServiceLimits, Options as ServiceOptions};
 pub use hairstreak_services::names::{Change, Options as DirectoryOptions};

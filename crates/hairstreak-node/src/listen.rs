@@ -3,7 +3,7 @@
 use hairstreak_transport::tls::TlsServer;
 use hairstreak_transport::{Endpoint, Listener, ServerLayer, resolve_bind};
 
-use crate::config::SCHEMES;
+use crate::config::values::SCHEMES;
 use crate::start_error::StartError;
 use crate::tls::AmqpTlsOptions;
 

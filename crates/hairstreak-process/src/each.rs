@@ -6,8 +6,7 @@ use std::io::ErrorKind;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Instant;
 
-use super::ending::Ending;
-use super::error::CommandPoolError;
+use super::error::{CommandPoolError, Ending};
 use super::framing::Framing;
 use super::process::{Found, Process};
 use super::slot::{News, Record, SHORTAGE_PAUSE, Slot, SlotContext, backoff};

@@ -1,15 +1,15 @@
-//! `CommandPoolError`: the errors that end the work of a pool.
+//! `CommandPoolError`: the errors that end the work of a pool; and `Ending`, the end of a process.
 
 use std::ffi::OsString;
-use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
+use std::{fmt, io};
 
 use hairstreak_socket as socket;
 use rustix::io::Errno;
 use thiserror::Error;
 
-use super::ending::Ending;
 use super::framing::SplitError;
 
 /// An error that ends the work of a pool.
@@ -101,5 +101,19 @@ impl CommandPoolError {
         };
         let short = [Errno::MFILE, Errno::NFILE, Errno::AGAIN, Errno::NOMEM];
         Errno::from_io_error(source).is_some_and(|error| short.contains(&error))
+    }
+}
+
+/// The end of a process in words: `exited with status 3` or `was killed by signal 9`.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending(pub ExitStatus);
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.0.code(), self.0.signal()) {
+            (Some(code), _) => write!(f, "exited with status {code}"),
+            (None, Some(signal)) => write!(f, "was killed by signal {signal}"),
+            (None, None) => write!(f, "ended in an unknown way"),
+        }
     }
 }

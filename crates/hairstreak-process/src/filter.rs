@@ -26,8 +26,7 @@ use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::ending::Ending;
-use super::error::CommandPoolError;
+use super::error::{CommandPoolError, Ending};
 use super::framing::{Framing, Splitter};
 use super::patience::Patience;
 use super::process::{Found, Process};

@@ -10,10 +10,8 @@
 //! - [`PatientOutput`], [`keep_standard_output_closed`](fn@keep_standard_output_closed): standard output
 
 mod children;
-mod counts;
 pub mod descendants;
 mod each;
-mod ending;
 mod error;
 mod filter;
 mod framing;
@@ -26,20 +24,16 @@ mod redo;
 mod request_command;
 mod results;
 mod slot;
-mod standard_output;
 
 pub use children::Children;
-pub use counts::Counts;
 pub use each::{Each, EachOptions, has_place};
-pub use ending::Ending;
-pub use error::CommandPoolError;
+pub use error::{CommandPoolError, Ending};
 pub use filter::{Filter, FilterOptions};
 pub use framing::{Framing, SplitError, Splitter};
 pub use parent::{end_with_parent, raise_descriptor_limit};
-pub use patient_output::PatientOutput;
+pub use patient_output::{PatientOutput, keep_standard_output_closed};
 pub use process::{KEY_COUNT, STDIN, STDOUT};
 pub use process_groups::ProcessGroups;
 pub use request_command::{CommandError, ServiceCommand};
 pub use results::Results;
-pub use slot::{News, Record, SHORTAGE_PAUSE, Slot, SlotContext};
-pub use standard_output::keep_standard_output_closed;
+pub use slot::{Counts, News, Record, SHORTAGE_PAUSE, Slot, SlotContext};

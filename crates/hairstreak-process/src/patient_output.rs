@@ -1,8 +1,10 @@
-//! `PatientOutput`: a standard output or another file that is written to the end, even where a write does not block.
+//! `PatientOutput`: a standard output or another file that is written to the end, even where a write does not block. And a standard output
+//! that stays closed.
 //!
 //! A terminal or a pipe is one open file for all programs that have it. When another one of these sets `O_NONBLOCK`, a write here fails
 //! with EAGAIN while the reader is slow. The writer then waits until there is room, as it would without the flag.
 
+use std::ffi::c_int;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,6 +12,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::{Errno, fcntl_getfd, write};
 use rustix::stdio::{stderr, stdout};
+
+/// The number of the standard output.
+const STANDARD_OUTPUT: c_int = 1;
 
 /// A file for writing. A write waits for room, even if another program has set `O_NONBLOCK`.
 #[derive(Debug)]
@@ -72,6 +77,38 @@ fn wait_for_room(file: BorrowedFd<'_>) -> io::Result<()> {
     match poll(&mut [PollFd::from_borrowed_fd(file, PollFlags::OUT)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// In a program: has [`keep_standard_output_closed`](fn@keep_standard_output_closed) called before its runtime starts.
+#[macro_export]
+macro_rules! keep_standard_output_closed {
+    () => {
+        const _: () = {
+            #[used]
+            #[unsafe(link_section = ".init_array")]
+            static BEFORE_MAIN: extern "C" fn() = $crate::keep_standard_output_closed;
+        };
+    };
+}
+
+/// Keeps a standard output closed that was closed when the program was started (`>&-`): a write there fails with EBADF, but for
+/// [`std::io::Stdout`], which hides the error.
+///
+/// Rust's runtime opens /dev/null in its place before `main`, so that no later file has its number, and bytes that are written there
+/// are lost. A descriptor that cannot be written to keeps the number as well.
+pub extern "C" fn keep_standard_output_closed() {
+    // SAFETY: numbers and a constant text. The descriptor that is closed is the one that was opened here.
+    unsafe {
+        if libc::fcntl(STANDARD_OUTPUT, libc::F_GETFD) != -1 {
+            return;
+        }
+        let unwritable = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
+        // The standard input may be closed too: then it has that number.
+        if unwritable != -1 && unwritable != STANDARD_OUTPUT {
+            libc::dup2(unwritable, STANDARD_OUTPUT);
+            libc::close(unwritable);
+        }
     }
 }
 

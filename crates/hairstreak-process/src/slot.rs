@@ -1,14 +1,13 @@
 //! `Slot`: a command that works beside others. `Record`: its input. `SlotContext`: the poller, the results and the progress that slots share.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hairstreak_socket::settlement::TaskRun;
 use hairstreak_socket::{Message, Poller};
 
 use super::children::Children;
-use super::counts::Counts;
 use super::error::CommandPoolError;
 use super::results::Results;
 
@@ -118,4 +117,25 @@ pub trait Slot {
 pub fn backoff(fruitless: u32) -> Duration {
     const LONGEST_MS: u64 = 16;
     Duration::from_millis(1u64.checked_shl(fruitless.saturating_sub(1)).unwrap_or(LONGEST_MS).min(LONGEST_MS))
+}
+
+/// The progress of the work. One thread adds to a count and others show it: no order is needed.
+#[derive(Debug, Default)]
+pub struct Counts {
+    /// Records read.
+    pub records: AtomicU64,
+    /// Bytes read.
+    pub bytes: AtomicU64,
+    /// Records that have their result, or failed.
+    pub done: AtomicU64,
+    /// Records that failed.
+    pub failed: AtomicU64,
+    /// Records that were given to a local command again.
+    pub redone: AtomicU64,
+    /// Commands that failed though every record they had was answered.
+    pub failed_ends: AtomicU64,
+    /// The user was told that a command has ended early.
+    pub early_ends: AtomicU64,
+    /// The user was told that a command could not be started for want of processes or descriptors.
+    pub shortages: AtomicU64,
 }

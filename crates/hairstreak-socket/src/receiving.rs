@@ -34,7 +34,7 @@ impl<P: Receives> Socket<P> {
     /// The next message if one is here; [`RecvError::WouldBlock`] if none is.
     pub fn try_recv(&self) -> Result<Message, RecvError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(RecvError::Forked);
         }
         let mut state = handle.engine.lock();
@@ -55,7 +55,7 @@ impl<P: Receives> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle, Wish::Message);
         poll_fn(|context| {
-            if handle.is_foreign() {
+            if handle.is_forked() {
                 return Poll::Ready(Err(RecvError::Forked));
             }
             let mut state = handle.engine.lock();
@@ -101,7 +101,7 @@ impl<P: Receives> Socket<P> {
     ) -> Result<usize, RecvError> {
         let handle = &*self.handle;
         let mut batch = Batch::new(into, max.max(1));
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(RecvError::Forked);
         }
         let mut state = handle.engine.lock();
@@ -150,7 +150,7 @@ impl<P: Receives> Socket<P> {
     #[inline(never)]
     fn recv_at_length(&self, into: &mut Message, deadline: Option<Instant>) -> Result<(), RecvError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(RecvError::Forked);
         }
         let mut state = handle.engine.lock();

@@ -37,7 +37,7 @@ impl<P: Sends> Socket<P> {
     /// Sends if a peer has room now; [`SendError::WouldBlock`] if none has.
     pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let (message, handle) = (&message.into(), &*self.handle);
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock();
@@ -59,7 +59,7 @@ impl<P: Sends> Socket<P> {
         let handle = &*self.handle;
         let waiter = Waiter::new(handle, Wish::Room);
         poll_fn(|context| {
-            if handle.is_foreign() {
+            if handle.is_forked() {
                 return Poll::Ready(Err(SendError::Forked));
             }
             let mut state = handle.engine.lock();
@@ -93,7 +93,7 @@ impl<P: Sends> Socket<P> {
         I: IntoIterator,
         I::Item: Into<Outgoing<'a>>,
     {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Err(SendAllError { sent_count: 0, source: SendError::Forked });
         }
         let mut messages = messages.into_iter().map(Into::into).fuse();
@@ -145,7 +145,7 @@ impl<P: Sends> Socket<P> {
 
     /// Writes what has gathered now.
     pub fn flush(&self) {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return;
         }
         self.handle.engine.lock().flush_dirty(&self.handle.engine, true);
@@ -191,7 +191,7 @@ impl<P: Sends> Socket<P> {
     #[inline(never)]
     fn send_at_length(&self, message: &Outgoing<'_>, timeout: Option<Duration>) -> Result<(), SendError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(SendError::Forked);
         }
         let mut state = handle.engine.lock();

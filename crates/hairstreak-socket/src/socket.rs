@@ -27,15 +27,15 @@ pub struct Socket<P: Pattern> {
 pub(crate) struct Handle {
     pub engine: Arc<Engine>,
     pub index: usize,
-    /// The process that it was opened in.
+    /// The process that opened the socket.
     process: u32,
 }
 
 impl Handle {
-    /// Whether this is a forked child of the process that opened the socket. Its engine is not touched then: a
-    /// thread that the child does not have may hold its lock, and its epoll is the parent's.
+    /// Whether this is a forked child of the process that opened the socket. A child leaves the engine alone: a
+    /// thread of the parent may hold its lock, and its epoll is the parent's.
     #[inline]
-    pub fn is_foreign(&self) -> bool {
+    pub fn is_forked(&self) -> bool {
         !process::is_current(self.process)
     }
 
@@ -43,14 +43,14 @@ impl Handle {
     /// calls and nothing else is in its way.
     #[inline(always)]
     pub fn lock_as_owner(&self) -> Option<OwnerGuard<'_, State>> {
-        if self.is_foreign() { None } else { self.engine.lock_as_owner() }
+        if self.is_forked() { None } else { self.engine.lock_as_owner() }
     }
 }
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        if self.is_foreign() {
-            // Descriptors and memory stay as they are until the child ends or becomes another program.
+        if self.is_forked() {
+            // Descriptors and memory stay as they are until the child exits or calls exec.
             std::mem::forget(Arc::clone(&self.engine));
         } else {
             self.engine.abandon(self.index);
@@ -88,7 +88,7 @@ impl<P: Pattern> Socket<P> {
     /// Listens. Returns what was bound: with the real port where `*` or 0 was given.
     pub fn bind(&self, endpoint: &str) -> Result<Endpoint, BindError> {
         let endpoint = endpoint.parse()?;
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Err(BindError::Forked);
         }
         self.handle.engine.bind(self.handle.index, &endpoint)
@@ -96,14 +96,14 @@ impl<P: Pattern> Socket<P> {
 
     /// Stops listening; connections stay. Returns whether the endpoint was bound.
     pub fn unbind(&self, endpoint: &Endpoint) -> bool {
-        !self.handle.is_foreign() && self.handle.engine.unbind(self.handle.index, endpoint)
+        !self.handle.is_forked() && self.handle.engine.unbind(self.handle.index, endpoint)
     }
 
     /// Connects, and connects again whenever the connection is lost. Returns at once; the peer may
     /// come later.
     pub fn connect(&self, endpoint: &str) -> Result<(), ConnectError> {
         let endpoint = endpoint.parse()?;
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Err(ConnectError::Forked);
         }
         self.handle.engine.connect(self.handle.index, endpoint)
@@ -113,12 +113,12 @@ impl<P: Pattern> Socket<P> {
     /// dropped, and counted in [`Drops::unreceived`](crate::Drops::unreceived). Returns whether it was connected.
     pub fn disconnect(&self, endpoint: &str) -> bool {
         let Ok(endpoint) = endpoint.parse() else { return false };
-        !self.handle.is_foreign() && self.handle.engine.disconnect(self.handle.index, &endpoint)
+        !self.handle.is_forked() && self.handle.engine.disconnect(self.handle.index, &endpoint)
     }
 
     /// The peers that are ready now.
     pub fn peers(&self) -> Vec<PeerInfo> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Vec::new();
         }
         let mut state = self.handle.engine.lock();
@@ -132,7 +132,7 @@ impl<P: Pattern> Socket<P> {
     /// Why the host of a connected endpoint could not be looked up the last time, if one could not. It is looked
     /// up again and again, as long as the endpoint is connected.
     pub fn trouble(&self) -> Option<ResolveError> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return None;
         }
         let state = self.handle.engine.lock();
@@ -143,7 +143,7 @@ impl<P: Pattern> Socket<P> {
     /// Waits until at least `count` peers are ready, or the socket is closed, or none can come: it is connected
     /// to hosts only that the resolver does not know. Returns whether they are.
     pub fn wait_for_peers(&self, count: usize, timeout: Duration) -> bool {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return false;
         }
         let index = self.handle.index;
@@ -159,7 +159,7 @@ impl<P: Pattern> Socket<P> {
 
     /// The socket's counters and depth.
     pub fn stats(&self) -> Stats {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Stats::default();
         }
         let mut state = self.handle.engine.lock();
@@ -205,7 +205,7 @@ impl<P: Pattern> Socket<P> {
     /// A stream of what happens to this socket's connections from now on. A socket may have several; see
     /// [`monitor`](crate::monitor).
     pub fn monitor(&self) -> Result<Monitor, MonitorError> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Err(MonitorError::Forked);
         }
         self.handle.engine.monitor(self.handle.index)
@@ -215,7 +215,7 @@ impl<P: Pattern> Socket<P> {
     /// thread, and process exit waits for it up to `linger_ms`. What had come and was not received is dropped, as by
     /// [`disconnect`](Self::disconnect).
     pub fn close(self) {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return;
         }
         self.handle.engine.close(self.handle.index);

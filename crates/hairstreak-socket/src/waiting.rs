@@ -42,7 +42,7 @@ impl<'a> Waiter<'a> {
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
         let number = *self.number.get_mut();
-        if number != 0 && !self.handle.is_foreign() {
+        if number != 0 && !self.handle.is_forked() {
             self.handle.engine.lock().forget_waiter(self.as_wait(number));
         }
     }

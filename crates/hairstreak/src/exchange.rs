@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use hairstreak_socket::{Distribution, Endpoint, Options, Outgoing, Push, SendAllError, SendError};
 
-use crate::component::{Component, Object, OpenError, Placement};
-use crate::scope::Scope;
+use crate::component::{Component, Object, OpenError, Placement, Scope};
 
 /// What a component sends to. Clones share it; with the last of them it closes.
 ///

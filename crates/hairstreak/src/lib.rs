@@ -34,11 +34,12 @@ mod queue;
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
-mod scope;
 pub mod service;
 pub mod topology;
 
-pub use component::{BindError, Component, ComponentBuilder, DirectoryEntry, Kind, ListError, OpenError};
+pub use component::{
+    BindError, Component, ComponentBuilder, DirectoryEntry, Kind, ListError, OpenError, Scope,
+};
 pub use exchange::Style;
 pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
 pub use hairstreak_services::names::client::{BuildError, PublicationError};
@@ -51,4 +52,3 @@ pub use hairstreak_socket::{
     Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
 };
 pub use queue::{Queue, QueueBuilder, QueueStats};
-pub use scope::Scope;

@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use hairstreak_socket::{Endpoint, Message, Pull, RecvError};
 
-use crate::component::{Component, Object, OpenError, Placement};
+use crate::component::{Component, Object, OpenError, Placement, Scope};
 use crate::exchange::Marks;
-use crate::scope::Scope;
 
 /// What a component receives from: messages of all bound exchanges, fairly. Clones share it; with
 /// the last of them it closes.

@@ -82,8 +82,8 @@ fn take(reader: &mut RingReader<Memory>, size: usize) -> Result<Vec<u8>, RingErr
 #[cfg(not(loom))]
 mod plain {
     use super::*;
-    use crate::rounds::rounds;
     use crate::sync::atomic::Ordering;
+    use crate::sync::rounds;
 
     /// Numbers that differ from run to run no more than their seed does.
     struct Dice(u64);

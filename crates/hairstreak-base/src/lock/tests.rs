@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::*;
-use crate::rounds::rounds;
+use crate::sync::rounds;
 
 #[test]
 fn counts_from_many_threads_add_up() {

@@ -18,7 +18,7 @@ fn message(index: usize) -> Message {
 
 #[test]
 fn messages_of_every_kind_cross_threads_in_order() {
-    const COUNT: usize = crate::rounds::rounds(200_000);
+    const COUNT: usize = crate::sync::rounds(200_000);
     let (mut producer, mut consumer) = ring(50);
     let thread = std::thread::spawn(move || {
         for index in 0..COUNT {

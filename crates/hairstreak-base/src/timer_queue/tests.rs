@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use hairstreak_testkit::{Rng, rng};
 
 use super::*;
-use crate::rounds::rounds;
+use crate::sync::rounds;
 
 /// The same as a table that is searched.
 #[derive(Default)]

@@ -19,6 +19,6 @@ mod value;
 pub use arguments::{BindArguments, DeclareArguments, DeleteArguments, PurgeArguments, UnbindArguments};
 pub use consume::{ConsumeArguments, consume};
 pub use publish::{PublishArguments, publish};
-pub use tls::{roots, server_name};
+pub use tls::server_name;
 pub use topology::{bind, declare, delete, purge, unbind};
 pub use value::{PropertyValues, Record};

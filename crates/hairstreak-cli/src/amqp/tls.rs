@@ -1,26 +1,16 @@
-//! `TlsArguments`: whom the client trusts and what it shows, by options, the address, or the system.
+//! `TlsArguments`: the CA roots and the certificate of a client, from options, the address or the system.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use hairstreak_amqp::{Address, ClientTls, Place, UrlTls};
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions, TlsConfigError, TlsIdentity};
 
-/// The variable that names a file of CA roots, as OpenSSL and others read it.
-const ROOTS_VARIABLE: &str = "SSL_CERT_FILE";
-/// Where systems have the CA roots that they trust: Debian and Alpine, Fedora, openSUSE, others.
-const SYSTEM_ROOTS: [&str; 4] = [
-    "/etc/ssl/certs/ca-certificates.crt",
-    "/etc/pki/tls/certs/ca-bundle.crt",
-    "/etc/ssl/ca-bundle.pem",
-    "/etc/ssl/cert.pem",
-];
-
 /// TLS, for amqps://.
 #[derive(Debug, Default, Args)]
 pub struct TlsArguments {
     /// The CA roots that the broker's certificate has to lead to, in PEM. [default: the environment's
-    /// SSL_CERT_FILE, else those of the system]
+    /// SSL_CERT_FILE and SSL_CERT_DIR, else those of the system]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// The certificate that this client shows, in PEM. Without a user in the address it logs in by it, where the
@@ -43,9 +33,8 @@ impl TlsArguments {
                 None => Ok(None),
             };
         };
-        let roots = roots(self.ca.as_deref().or(url.ca.as_deref()))?;
-        let options =
-            TlsClientOptions { identity: self.identity(url)?, ..TlsClientOptions::new(Pem::file(roots)) };
+        let roots = self.ca.as_ref().or(url.ca.as_ref()).map_or(Pem::System, Pem::file);
+        let options = TlsClientOptions { identity: self.identity(url)?, ..TlsClientOptions::new(roots) };
         let name = url.server_name.as_deref().unwrap_or(server_name(host));
         let client = TlsClient::load(&options, name).map_err(|error: TlsConfigError| error.to_string())?;
         Ok(Some(ClientTls { client, shows_certificate: options.identity.is_some() }))
@@ -81,18 +70,4 @@ impl TlsArguments {
 /// The name of a host in its certificate, which knows no zones.
 pub fn server_name(host: &str) -> &str {
     host.split('%').next().unwrap_or(host)
-}
-
-/// The file of CA roots: the given one, else that of the environment or the system.
-pub fn roots(given: Option<&Path>) -> Result<PathBuf, String> {
-    if let Some(file) = given {
-        return Ok(file.to_owned());
-    }
-    if let Some(file) = std::env::var_os(ROOTS_VARIABLE).filter(|file| !file.is_empty()) {
-        return Ok(file.into());
-    }
-    let found = SYSTEM_ROOTS.iter().find(|file| Path::new(file).exists());
-    found
-        .map(PathBuf::from)
-        .ok_or_else(|| "this system has no file of CA roots where others have it: give --ca FILE".to_owned())
 }

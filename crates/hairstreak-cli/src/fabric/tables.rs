@@ -5,7 +5,7 @@ use hairstreak_fabric::vortex::LIMIT;
 use super::experiments::{
     LanesRow, LoadRow, OneAngleRow, PatternRow, SaturationRow, ScalingRow, Study, Times,
 };
-use crate::table::table;
+use crate::output::table;
 
 /// All tables. A title above each table says which question the table answers.
 pub fn describe(study: &Study) -> String {

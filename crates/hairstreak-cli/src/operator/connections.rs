@@ -1,7 +1,7 @@
 //! `hairstreak connections`: connections of clients, and their end.
 
 use clap::{Args, Subcommand};
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;

@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use hairstreak_node::definitions::JsonText;
 use serde_json::{Map, Value, json};
 

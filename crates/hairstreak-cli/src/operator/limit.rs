@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::json;
 
 use super::client::Client;

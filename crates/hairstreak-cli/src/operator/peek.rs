@@ -4,7 +4,7 @@
 //! redelivered: that needs `--requeue`.
 
 use clap::Args;
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;

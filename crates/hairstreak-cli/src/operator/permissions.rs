@@ -1,7 +1,7 @@
 //! `hairstreak permissions`: which users may do what in which virtual host.
 
 use clap::{Args, Subcommand};
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::json;
 
 use super::client::HttpError;

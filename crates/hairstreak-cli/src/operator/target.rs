@@ -4,12 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use hairstreak_amqp::Place;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 
 use super::client::{Client, HttpAddress};
 use super::secret::{ask, read_secret};
-use crate::amqp::{roots, server_name};
+use crate::amqp::server_name;
 use crate::failure::Failure;
 use crate::numbers::bounded;
 
@@ -39,8 +38,8 @@ pub struct TargetArguments {
     /// environment's HAIRSTREAK_HTTP_PASSWORD, else the terminal is asked]
     #[arg(long, value_name = "FILE", global = true)]
     password_file: Option<PathBuf>,
-    /// For https: trust the authorities whose certificates are in this file. [default: the environment's SSL_CERT_FILE,
-    /// else those of the system]
+    /// For https: trust the authorities whose certificates are in this file. [default: the environment's SSL_CERT_FILE
+    /// and SSL_CERT_DIR, else those of the system]
     #[arg(long, value_name = "FILE", global = true)]
     ca: Option<PathBuf>,
     /// How long each answer may take.
@@ -75,7 +74,7 @@ impl TargetArguments {
             (Some(file), _, _) => read_secret(file)?,
             (None, Some(password), _) | (None, None, Some(password)) => password,
             (None, None, None) if named.is_none() => USER.to_owned(),
-            (None, None, None) => ask(&format!("password of user '{user}' at {}: ", address.place()))?
+            (None, None, None) => ask(&format!("password of user '{user}' at {}: ", address.place))?
                 .ok_or_else(|| Failure::usage(format!(
                     "there is no password for user '{user}': --password-file or {PASSWORD_VARIABLE} has one"
                 )))?,
@@ -87,9 +86,8 @@ impl TargetArguments {
 
 impl TargetArguments {
     fn tls(&self, address: &HttpAddress) -> Result<TlsClient, Failure> {
-        let Place::Tcp { host, .. } = address.tcp() else { return Err(Failure::usage("no host")) };
-        let options = TlsClientOptions::new(Pem::file(roots(self.ca.as_deref()).map_err(Failure::failed)?));
-        TlsClient::load(&options, server_name(&host)).map_err(Failure::failed)
+        let options = TlsClientOptions::new(self.ca.as_ref().map_or(Pem::System, Pem::file));
+        TlsClient::load(&options, server_name(address.host())).map_err(Failure::failed)
     }
 }
 

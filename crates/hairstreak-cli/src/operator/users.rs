@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;

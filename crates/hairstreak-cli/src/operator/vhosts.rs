@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use clap::{Args, Subcommand};
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::{Map, Value, json};
 
 use super::client::Client;

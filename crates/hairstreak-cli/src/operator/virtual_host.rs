@@ -1,7 +1,7 @@
 //! `VirtualHostArguments`: the virtual host that a list is limited to, or in which something is changed.
 
 use clap::Args;
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 
 /// The virtual host of changes if nobody names one.
 const DEFAULT: &str = "/";

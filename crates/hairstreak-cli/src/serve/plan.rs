@@ -1,6 +1,6 @@
-//! `Plan`: what the arguments, the configuration file and the environment say together. Arguments win over the environment, and the environment over the file.
+//! `Plan`: the options of the node, from the arguments, the environment and the configuration file, in this order.
 //!
-//! - The place of the node's definitions.
+//! - `data_place`: the place of the node's definitions.
 
 use std::path::{Path, PathBuf};
 
@@ -21,8 +21,6 @@ const NODE_NAME: &str = "hairstreak@localhost";
 /// The configuration file and the environment.
 pub struct Plan {
     config: Config,
-    /// The configuration file, or no path: relative paths begin at its folder.
-    file: PathBuf,
     environment: Environment,
 }
 
@@ -34,15 +32,15 @@ impl Plan {
                 return Err(Failure::usage(format!("{option} {endpoint}: {reason}")));
             }
         }
-        let file = arguments.config.as_deref();
-        let config = file.map(Config::load).transpose().map_err(Failure::usage)?.unwrap_or_default();
+        let config = arguments.config.as_deref().map(Config::load).transpose();
+        let config = config.map_err(Failure::usage)?.unwrap_or_default();
         let environment = Environment::of(std::env::vars_os()).map_err(Failure::usage)?;
-        Ok(Plan { config, file: file.unwrap_or(Path::new("")).into(), environment })
+        Ok(Plan { config, environment })
     }
 
     /// The options of AMQP.
     pub fn amqp(&self) -> Result<AmqpOptions, Failure> {
-        self.config.amqp_options(&self.file, &self.environment).map_err(Failure::usage)
+        self.config.amqp_options(&self.environment).map_err(Failure::usage)
     }
 
     /// How important a line of the log has to be, and how it looks.
@@ -54,13 +52,13 @@ impl Plan {
 
     /// The options of AMQP with TLS.
     pub fn tls(&self, arguments: &ServeArguments) -> Result<Option<AmqpTlsOptions>, Failure> {
-        let options = self.config.amqp_tls_options(&self.file).map_err(Failure::usage)?;
+        let options = self.config.amqp_tls_options().map_err(Failure::usage)?;
         Ok(options.filter(|_| !arguments.no_amqp))
     }
 
     /// The options of operators' HTTP with TLS.
     pub fn http_tls(&self, arguments: &ServeArguments) -> Result<Option<HttpTlsOptions>, Failure> {
-        let options = self.config.http_tls_options(&self.file).map_err(Failure::usage)?;
+        let options = self.config.http_tls_options().map_err(Failure::usage)?;
         Ok(options.filter(|_| !arguments.no_amqp))
     }
 
@@ -100,7 +98,7 @@ impl Plan {
         arguments: &ServeArguments,
         management: &ManagementOptions,
     ) -> Result<ServeOptions, Failure> {
-        let Plan { config, environment, .. } = self;
+        let Plan { config, environment } = self;
         let directory = arguments.data_dir.as_deref().or(config.data_dir.as_deref());
         let node_name = environment.node_name.as_ref().or(config.node_name.as_ref());
         let node_name = node_name.map_or(NODE_NAME, String::as_str).to_owned();
@@ -134,7 +132,7 @@ impl Plan {
             amqp_tls,
             amqp: self.amqp()?,
             require_login: config.require_login,
-            curve: config.curve_keys(&self.file).map_err(Failure::usage)?,
+            curve: config.curve_keys().map_err(Failure::usage)?,
             data,
             services: service_options(&arguments.limits),
             directory: DirectoryOptions {

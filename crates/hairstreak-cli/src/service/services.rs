@@ -11,7 +11,7 @@ use super::call::open;
 use crate::failure::Failure;
 use crate::numbers::{grouped, rate};
 use crate::output::print;
-use crate::table::{row, table};
+use crate::output::{row, table};
 
 /// Rates are those of this time, where the table is shown once.
 const RATE_TIME: Duration = Duration::from_millis(500);

@@ -8,6 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use hairstreak::service::{Client, RequestError, Worker};
 use hairstreak_socket::{Message, SendError};
+use hairstreak_wire::zmtp::Greeting;
 
 use crate::bounds::memory;
 use crate::{LONG, broker};
@@ -28,9 +29,7 @@ fn message(frame_count: usize) -> Vec<u8> {
 /// A connection that has done its half of the handshake, as a DEALER.
 fn connect(at: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at.strip_prefix("tcp://").unwrap()).unwrap();
-    let mut greeting = [0; 64];
-    (greeting[0], greeting[9], greeting[10], greeting[11]) = (0xff, 0x7f, 3, 1);
-    greeting[12..16].copy_from_slice(b"NULL");
+    let mut greeting = Greeting::encode("NULL", false);
     stream.write_all(&greeting).unwrap();
     stream.read_exact(&mut greeting).unwrap();
     stream.write_all(b"\x04\x1c\x05READY\x0bSocket-Type\x00\x00\x00\x06DEALER").unwrap();

@@ -6,8 +6,7 @@
 use std::collections::VecDeque;
 
 use super::barrier::{Barrier, COUNTING_RANK, Released};
-use super::cell::{Cell, CellKind};
-use super::counter::{COUNTER_COUNT, Counter};
+use super::cell::{COUNTER_COUNT, Cell, CellKind, Counter};
 use super::limits::CardLimits;
 use super::vic::{PutWord, Query};
 

@@ -1,11 +1,10 @@
-//! `Cell`: a word on its way, with a header of 64 bits as on the wire.
+//! `Cell`: a word on its way, with a header of 64 bits as on the wire; and `Counter`, the number of a group counter.
 //!
 //! ```text
 //!   63    61 60       49 48       37 36     30 29                     8 7              4 3              0
 //!   | kind  |    to     |   from    | counter |        address         | incarnation to | incarnation from |
 //! ```
 
-use super::counter::{COUNTER_COUNT, Counter};
 use super::limits::{MEMORY_WORDS_MAX, RANKS_MAX};
 
 /// What a cell does where it arrives.
@@ -115,6 +114,29 @@ impl Cell {
             from_incarnation: field(0, 4) as u8,
             payload,
         })
+    }
+}
+
+/// Group counters of a card.
+pub(super) const COUNTER_COUNT: usize = 64;
+
+/// A group counter of a card: 0 to 63. A word that arrives and names the counter takes one from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Counter(u8);
+
+impl Counter {
+    /// The counter of this number; `None` from 64 on.
+    pub const fn new(number: u8) -> Option<Counter> {
+        if (number as usize) < COUNTER_COUNT { Some(Counter(number)) } else { None }
+    }
+
+    /// 0 to 63.
+    pub const fn number(self) -> u8 {
+        self.0
+    }
+
+    pub(super) fn index(self) -> usize {
+        self.0.into()
     }
 }
 

@@ -11,14 +11,12 @@ mod barrier;
 #[expect(clippy::module_inception, reason = "one card of the folder of cards")]
 mod card;
 mod cell;
-mod counter;
 mod limits;
 mod shared_cards;
 mod simulated_cards;
 mod vic;
 
-pub use cell::{Cell, CellKind};
-pub use counter::Counter;
+pub use cell::{Cell, CellKind, Counter};
 pub use limits::{CardLimits, LimitsError, RANKS_MAX};
 pub use shared_cards::{SharedCard, SharedCards};
 pub use simulated_cards::{CellCounts, SimulatedCard, SimulatedCards};

@@ -13,7 +13,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::counter::{COUNTER_COUNT, Counter};
+use super::cell::{COUNTER_COUNT, Counter};
 use super::limits::{CardLimits, LimitsError};
 use super::vic::{PutWord, Query, Vic};
 

@@ -1,8 +1,7 @@
 //! `SimulatedCards`: cards on a simulated network. Each word is a cell that goes from node to node.
 
 use super::card::Card;
-use super::cell::Cell;
-use super::counter::Counter;
+use super::cell::{Cell, Counter};
 use super::limits::{CardLimits, LimitsError};
 use super::vic::{PutWord, Query, Vic};
 use crate::network::Network;

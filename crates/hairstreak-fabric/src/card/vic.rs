@@ -1,6 +1,6 @@
 //! `Vic`: what a program does with an interface card.
 
-use super::counter::Counter;
+use super::cell::Counter;
 
 /// A word for another card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -185,7 +185,8 @@ fn users_have_passwords_of_their_own() {
 fn users_that_are_configured_anew_count_at_a_node_without_amqp() {
     let configured = |password: &str| {
         let password_hash = PasswordHash::of_salted([1, 2, 3, 4], password.as_bytes());
-        let user = FirstUser { name: "ann".into(), password_hash, tags: Tags::default(), curve: None };
+        let user =
+            FirstUser { name: "ann".into(), password_hash, tags: Tags::default(), ..FirstUser::guest() };
         AmqpOptions { users: vec![user], ..AmqpOptions::default() }
     };
     let server = Server::start(ServeOptions {

@@ -3,15 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hairstreak_socket::security::{KeyPair, PublicKey};
-use serde::Deserialize;
+use hairstreak_socket::security::KeyPair;
+use serde::{Deserialize, Deserializer};
 
 use super::environment::Environment;
 use super::error::ConfigError;
 use super::logging::LogConfig;
 use super::tls::{CurveConfig, HttpTlsConfig, TlsConfig};
 use super::values;
-use crate::access::{PasswordHash, Tags};
 use crate::node::{AmqpOptions, FirstUser};
 use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
 
@@ -22,6 +21,9 @@ const MEMORY_MIN: usize = 4 << 20;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
+    /// The file, for error messages and for relative paths in the file. Empty: there is no file.
+    #[serde(skip)]
+    path: PathBuf,
     /// The name of the node. A data directory belongs to the node that made it.
     #[serde(default, deserialize_with = "values::some_name")]
     pub node_name: Option<String>,
@@ -53,8 +55,8 @@ pub struct Config {
     #[serde(default)]
     pub log: LogConfig,
     /// The users that may log in, each once.
-    #[serde(default, deserialize_with = "values::users")]
-    pub users: Vec<UserConfig>,
+    #[serde(default, deserialize_with = "users")]
+    pub users: Vec<FirstUser>,
 }
 
 /// The part for AMQP.
@@ -117,27 +119,6 @@ pub struct MetricsConfig {
     pub anonymous: bool,
 }
 
-/// A user, as the file has it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UserConfig {
-    /// The name for the login.
-    #[serde(deserialize_with = "values::name")]
-    pub name: String,
-    /// As `rabbitmqctl hash_password` prints it.
-    #[serde(deserialize_with = "values::password_hash")]
-    pub password_hash: PasswordHash,
-    /// The rights over HTTP, such as `administrator`.
-    #[serde(default, deserialize_with = "values::tags")]
-    pub tags: Tags,
-    /// Whether the user may log in only from this host.
-    #[serde(default)]
-    pub loopback_only: bool,
-    /// The public key with which the user may log in by CURVE, in Z85.
-    #[serde(default, deserialize_with = "values::public_key")]
-    pub curve: Option<PublicKey>,
-}
-
 impl Config {
     /// Reads a file.
     ///
@@ -149,39 +130,42 @@ impl Config {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-        toml::from_str(text).map_err(|error| {
+        let config = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line =
                 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
             let reason = error.message().lines().collect::<Vec<_>>().join(" ");
             ConfigError::Parse { path: path.into(), line, reason }
-        })
+        })?;
+        Ok(Config { path: path.into(), ..config })
     }
 
-    /// The AMQP options of the file and the environment. `path` is the file's, for error messages and for paths in it; empty: there is no file.
+    /// The folder at which relative paths begin.
+    fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+
+    fn wrong(&self, reason: String) -> ConfigError {
+        ConfigError::Value { path: self.path.clone(), reason }
+    }
+
+    /// The AMQP options of the file and the environment.
     ///
     /// Errors: the memory is too small for the virtual hosts, or a password cannot be hashed.
-    pub fn amqp_options(&self, path: &Path, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
+    pub fn amqp_options(&self, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
         let defaults = AmqpOptions::default();
-        let folder = path.parent().unwrap_or(Path::new(""));
         let amqp = self.amqp.clone();
-        let users = self.users.iter().cloned().map(|user| FirstUser {
-            name: user.name,
-            password_hash: user.password_hash,
-            tags: user.tags,
-            curve: user.curve,
-        });
         let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
         let options = AmqpOptions {
-            is_configured: !path.as_os_str().is_empty(),
-            users: users.collect(),
+            is_configured: !self.path.as_os_str().is_empty(),
+            users: self.users.clone(),
             virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
             default_user: environment.first_user()?.unwrap_or(defaults.default_user),
             default_virtual_host: environment
                 .default_virtual_host
                 .clone()
                 .unwrap_or(defaults.default_virtual_host),
-            load_definitions: self.load_definitions.as_ref().map(|file| folder.join(file)),
+            load_definitions: self.load_definitions.as_ref().map(|file| self.folder().join(file)),
             loopback_users: local.chain(amqp.loopback_users.unwrap_or(defaults.loopback_users)).collect(),
             anonymous_user: amqp.anonymous_user,
             loop_count: amqp.loops,
@@ -192,42 +176,43 @@ impl Config {
         };
         let least = options.virtual_hosts.len().max(1).saturating_mul(MEMORY_MIN);
         if options.memory_watermark < least {
-            let reason = format!(
+            return Err(self.wrong(format!(
                 "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
                 options.memory_watermark
-            );
-            return Err(ConfigError::Value { path: path.into(), reason });
+            )));
         }
         Ok(options)
     }
 
-    /// The node's keys for CURVE, if the file names them. `path` is the file's, at whose folder relative paths begin.
+    /// The node's keys for CURVE, if the file names them.
     ///
     /// Errors: the key cannot be read.
-    pub fn curve_keys(&self, path: &Path) -> Result<Option<KeyPair>, ConfigError> {
-        let keys = self.curve.keys(path.parent().unwrap_or(Path::new("")));
-        keys.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn curve_keys(&self) -> Result<Option<KeyPair>, ConfigError> {
+        self.curve.keys(self.folder()).map_err(|reason| self.wrong(reason))
     }
 
-    /// The options of AMQP with TLS. `path` is the file's, at whose folder relative paths begin. None: there is no TLS.
+    /// The options of AMQP with TLS. None: there is no TLS.
     ///
     /// Errors: keys that do not go together.
-    pub fn amqp_tls_options(&self, path: &Path) -> Result<Option<AmqpTlsOptions>, ConfigError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let options = self.amqp.tls.as_ref().map(|tls| tls.options(folder)).transpose();
-        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
-        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn amqp_tls_options(&self) -> Result<Option<AmqpTlsOptions>, ConfigError> {
+        let options = self.amqp.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
+        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
     }
 
     /// The options of operators' HTTP with TLS, as [`Config::amqp_tls_options`] has those of AMQP.
     ///
     /// Errors: keys that do not go together.
-    pub fn http_tls_options(&self, path: &Path) -> Result<Option<HttpTlsOptions>, ConfigError> {
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let options = self.http.tls.as_ref().map(|tls| tls.options(folder)).transpose();
-        let options = options.map(|options| options.filter(|tls| !tls.bind.is_empty()));
-        options.map_err(|reason| ConfigError::Value { path: path.into(), reason })
+    pub fn http_tls_options(&self) -> Result<Option<HttpTlsOptions>, ConfigError> {
+        let options = self.http.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
+        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
     }
+}
+
+/// Users, each once.
+fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<FirstUser>, D::Error> {
+    let users = Vec::<FirstUser>::deserialize(value)?;
+    values::check_differ(users.iter().map(|user| &user.name))?;
+    Ok(users)
 }
 
 #[cfg(test)]
@@ -239,7 +224,7 @@ mod tests {
     fn check(text: &str) -> Result<AmqpOptions, String> {
         let path = Path::new("node.toml");
         let options =
-            Config::parse(text, path).and_then(|config| config.amqp_options(path, &Environment::default()));
+            Config::parse(text, path).and_then(|config| config.amqp_options(&Environment::default()));
         options.map_err(|error| error.to_string())
     }
 
@@ -294,7 +279,7 @@ mod tests {
     }
     fn check_tls(text: &str) -> Result<Option<AmqpTlsOptions>, String> {
         let path = Path::new("/etc/hairstreak/node.toml");
-        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options(path));
+        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options());
         options.map_err(|error| error.to_string())
     }
 
@@ -333,8 +318,8 @@ mod tests {
         for bind in [config.amqp.bind.clone(), config.http.bind.clone(), config.metrics.bind.clone()] {
             assert_eq!(bind, Some(Vec::new()));
         }
-        assert_eq!(config.amqp_tls_options(path).unwrap(), None);
-        assert_eq!(config.http_tls_options(path).unwrap(), None);
+        assert_eq!(config.amqp_tls_options().unwrap(), None);
+        assert_eq!(config.http_tls_options().unwrap(), None);
     }
 
     #[test]
@@ -370,7 +355,7 @@ mod tests {
     fn http_with_tls_has_the_same_keys_and_its_usual_port() {
         let path = Path::new("/etc/hairstreak/node.toml");
         let check = |text: &str| {
-            let options = Config::parse(text, path).and_then(|config| config.http_tls_options(path));
+            let options = Config::parse(text, path).and_then(|config| config.http_tls_options());
             options.map_err(|error| error.to_string())
         };
         assert_eq!(check("[http]"), Ok(None));

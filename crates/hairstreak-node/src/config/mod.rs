@@ -61,12 +61,11 @@ mod environment;
 mod error;
 mod logging;
 mod tls;
-mod values;
+pub(crate) mod values;
 
-pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig, UserConfig};
+pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig};
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use logging::{LogConfig, LogFormat, LogLevel};
 pub use tls::CurveConfig;
 pub use tls::{ClientCertificatesConfig, HttpTlsConfig, LoginFromConfig, TlsConfig};
-pub(crate) use values::SCHEMES;

@@ -8,7 +8,6 @@ use hairstreak_transport::Endpoint;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 
-use super::config::UserConfig;
 use crate::access::{HashingAlgorithm, PasswordHash, Tags};
 
 /// A number from `MIN` to `MAX`.
@@ -71,27 +70,20 @@ pub(super) fn virtual_hosts<'de, D: Deserializer<'de>>(value: D) -> Result<Optio
     Ok(Some(names))
 }
 
-/// Users, each once.
-pub(super) fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<UserConfig>, D::Error> {
-    let users = Vec::<UserConfig>::deserialize(value)?;
-    check_differ(users.iter().map(|user| &user.name))?;
-    Ok(users)
-}
-
 /// A name, where there may be none.
 pub(super) fn some_name<'de, D: Deserializer<'de>>(value: D) -> Result<Option<String>, D::Error> {
     name(value).map(Some)
 }
 
 /// The name of a user.
-pub(super) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
+pub(crate) fn name<'de, D: Deserializer<'de>>(value: D) -> Result<String, D::Error> {
     let name = String::deserialize(value)?;
     check_name(&name)?;
     Ok(name)
 }
 
 /// A password hash as text.
-pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<PasswordHash, D::Error> {
+pub(crate) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<PasswordHash, D::Error> {
     let text = String::deserialize(value)?;
     // The text of Argon2id names its algorithm.
     let algorithm = if text.starts_with('$') { HashingAlgorithm::Argon2id } else { HashingAlgorithm::Sha256 };
@@ -99,13 +91,13 @@ pub(super) fn password_hash<'de, D: Deserializer<'de>>(value: D) -> Result<Passw
 }
 
 /// Tags of a user.
-pub(super) fn tags<'de, D: Deserializer<'de>>(value: D) -> Result<Tags, D::Error> {
+pub(crate) fn tags<'de, D: Deserializer<'de>>(value: D) -> Result<Tags, D::Error> {
     let names = Vec::<String>::deserialize(value)?;
     Tags::from_names(names.iter().map(String::as_str)).map_err(D::Error::custom)
 }
 
 /// A public key for CURVE.
-pub(super) fn public_key<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PublicKey>, D::Error> {
+pub(crate) fn public_key<'de, D: Deserializer<'de>>(value: D) -> Result<Option<PublicKey>, D::Error> {
     String::deserialize(value)?.parse().map(Some).map_err(D::Error::custom)
 }
 
@@ -114,7 +106,7 @@ fn check_name<E: Error>(name: &str) -> Result<(), E> {
     if (1..=255).contains(&name.len()) { Ok(()) } else { Err(E::custom("a name has 1 to 255 bytes")) }
 }
 
-fn check_differ<'a, E: Error>(mut names: impl Iterator<Item = &'a String>) -> Result<(), E> {
+pub(super) fn check_differ<'a, E: Error>(mut names: impl Iterator<Item = &'a String>) -> Result<(), E> {
     let mut seen = HashSet::new();
     match names.find(|name| !seen.insert(*name)) {
         Some(name) => Err(E::custom(format!("{name} is there twice"))),

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use hairstreak_base::memory_limit;
 use hairstreak_broker::vhost::Limits;
 use hairstreak_socket::security::PublicKey;
+use serde::Deserialize;
 
 use crate::access::{LoginRules, PasswordHash, Tags};
+use crate::config::values;
 
 /// The part of the memory that messages may take: 2 of 5, as in RabbitMQ.
 const WATERMARK_PART: (u64, u64) = (2, 5);
@@ -55,17 +57,25 @@ impl AmqpOptions {
     }
 }
 
-/// A user that the node is started with.
-#[derive(Clone, Debug)]
+/// A user that the node is started with, such as a user of the configuration file.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct FirstUser {
     /// The name for the login.
+    #[serde(deserialize_with = "values::name")]
     pub name: String,
-    /// The hash that the password has to match.
+    /// The hash of the password, as `rabbitmqctl hash_password` prints it.
+    #[serde(deserialize_with = "values::password_hash")]
     pub password_hash: PasswordHash,
-    /// The rights over HTTP.
+    /// The rights over HTTP, such as `administrator`.
+    #[serde(default, deserialize_with = "values::tags")]
     pub tags: Tags,
-    /// The key for a login by CURVE.
+    /// The public key for a login by CURVE, in Z85.
+    #[serde(default, deserialize_with = "values::public_key")]
     pub curve: Option<PublicKey>,
+    /// Whether the user may log in only from this host.
+    #[serde(default)]
+    pub loopback_only: bool,
 }
 
 impl FirstUser {
@@ -79,6 +89,7 @@ impl FirstUser {
             password_hash: PasswordHash::of_salted([0x47, 0x75, 0x65, 0x73], GUEST.as_bytes()),
             tags,
             curve: None,
+            loopback_only: false,
         }
     }
 }

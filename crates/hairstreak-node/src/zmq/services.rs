@@ -5,8 +5,7 @@ use std::time::Duration;
 use hairstreak_base::Message;
 use hairstreak_services::broker::{Broker, Options};
 use hairstreak_socket::{Options as SocketOptions, PeerInfo, RouterNotify};
-use hairstreak_wire::hsn1::Numbered;
-use hairstreak_wire::mdp;
+use hairstreak_wire::{hsn1, mdp};
 
 use super::driver::Machine;
 use super::outbox::SocketOutbox;
@@ -27,7 +26,7 @@ impl Machine for Broker {
 
     /// An empty message of a peer's own is no command: the peer begins anew, as one that has just connected.
     fn handle_peer(&mut self, _now: Duration, routing_id: &[u8], peer: &PeerInfo, out: &mut SocketOutbox) {
-        let uses_hsn1 = Numbered::of(&peer.properties).is_some();
+        let uses_hsn1 = hsn1::is_spoken_by(&peer.properties);
         Broker::handle_peer(self, routing_id, uses_hsn1, out);
     }
 
@@ -66,7 +65,7 @@ pub(crate) fn socket_options(options: &Options) -> SocketOptions {
         send_bytes_max: SEND_BYTES_MAX,
         router_mandatory: true,
         router_notify: RouterNotify { connect: true, disconnect: true },
-        properties: vec![Numbered.to_property()],
+        properties: vec![hsn1::property()],
         linger_ms: 1_000,
         handshake_timeout_ms: 10_000,
         heartbeat_ms: 1_000,

@@ -105,7 +105,7 @@ impl Client {
     }
 
     pub fn uses_hsn1(&self) -> bool {
-        self.dialect == Dialect::Numbered
+        self.dialect == Dialect::Hsn1
     }
 
     /// Whether a peer of that user may be this client. One that only workers have told of is whoever's comes first.
@@ -210,7 +210,7 @@ impl Clients {
             }
             Some(index) => Some(index).filter(|index| self.slab[*index].uses_hsn1()),
             None if has_room => {
-                let index = self.insert(id, Dialect::Numbered, first);
+                let index = self.insert(id, Dialect::Hsn1, first);
                 let client = &mut self.slab[index];
                 (client.is_hearsay, client.gone_since) = (true, Some(now));
                 self.hearsay_count += 1;

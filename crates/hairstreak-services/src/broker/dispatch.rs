@@ -312,7 +312,7 @@ fn send(request: &Request, worker: &Worker, out: &mut impl Outbox) -> Sent {
                 request.body.frames(),
             )
         }
-        Dialect::Numbered => {
+        Dialect::Hsn1 => {
             let header = Header::Request {
                 request: request.id,
                 first: request.first,

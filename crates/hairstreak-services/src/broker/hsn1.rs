@@ -17,13 +17,7 @@ use crate::outbox::{Outbox, Sent};
 
 impl Broker {
     /// A message of a peer that begins as one of HSN1.
-    pub(super) fn take_numbered(
-        &mut self,
-        now: Duration,
-        peer: &[u8],
-        message: Message,
-        out: &mut impl Outbox,
-    ) {
+    pub(super) fn take_hsn1(&mut self, now: Duration, peer: &[u8], message: Message, out: &mut impl Outbox) {
         match hsn1::parse_to_broker(&message.as_frames()[1..]) {
             Ok(ToBroker::Request {
                 request: id,
@@ -37,12 +31,11 @@ impl Broker {
                 let service = Bytes::copy_of(service);
                 let body = body_of(message, body);
                 let asked = Asked { id, first, lifetime_ms, is_repeated, service, body };
-                self.take_numbered_request(now, peer, asked, takes_runs, out);
+                self.take_hsn1_request(now, peer, asked, takes_runs, out);
             }
             Ok(ToBroker::Cancel(id)) => self.cancel(peer, id, out),
             Ok(ToBroker::Ready { capacity, service, held }) => {
-                if let Some(worker) =
-                    self.add_worker(now, peer, service, Dialect::Numbered, Some(capacity), out)
+                if let Some(worker) = self.add_worker(now, peer, service, Dialect::Hsn1, Some(capacity), out)
                 {
                     self.note_held(now, worker, held, out);
                     self.dispatch_to(now, worker, out);
@@ -71,7 +64,7 @@ impl Broker {
     /// brought. READY lists that, so that what is passed over here is asked for again.
     fn take_part_early(&mut self, now: Duration, peer: &[u8], part: Part, body: Body, out: &mut impl Outbox) {
         if matches!(self.role(peer), Role::Client(_)) {
-            self.unexpected(now, peer, Dialect::Numbered, "a reply of a client", out);
+            self.unexpected(now, peer, Dialect::Hsn1, "a reply of a client", out);
         } else if part.is_final && part.index == 0 {
             self.take_early(now, peer, part.request, body, out);
         } else {
@@ -89,7 +82,7 @@ impl Broker {
     ) {
         match command {
             _ if matches!(self.role(peer), Role::Client(_)) => {
-                self.unexpected(now, peer, Dialect::Numbered, "a command of a worker by a client", out);
+                self.unexpected(now, peer, Dialect::Hsn1, "a command of a worker by a client", out);
             }
             ToBroker::Drain => {
                 out.send(peer, &[Header::Drain.encode().as_ref()], &[]);
@@ -154,7 +147,7 @@ impl Broker {
             Some(Ok((Header::Request { request, .. }, _))) if self.worker_of(peer).is_none() => {
                 self.refuse_peer(now, peer, request, Refusal::Malformed, reason, out);
             }
-            _ => self.unexpected(now, peer, Dialect::Numbered, reason, out),
+            _ => self.unexpected(now, peer, Dialect::Hsn1, reason, out),
         }
     }
 
@@ -171,11 +164,11 @@ impl Broker {
         self.drops.malformed += u64::from(refusal == Refusal::Malformed);
         let header = Header::Refused { request, refusal }.encode();
         if out.send(peer, &[header.as_ref(), reason.as_bytes()], &[]) == Sent::Full {
-            self.expel(now, peer, Dialect::Numbered, UNREAD, out);
+            self.expel(now, peer, Dialect::Hsn1, UNREAD, out);
         }
     }
 
-    fn take_numbered_request(
+    fn take_hsn1_request(
         &mut self,
         now: Duration,
         peer: &[u8],
@@ -186,7 +179,7 @@ impl Broker {
         let client = match self.client_at(peer, asked.id.client, asked.first, out) {
             Ok(client) => client,
             Err(_) if self.worker_of(peer).is_some() => {
-                return self.unexpected(now, peer, Dialect::Numbered, "a request of a worker", out);
+                return self.unexpected(now, peer, Dialect::Hsn1, "a request of a worker", out);
             }
             Err((refusal, reason)) => return self.refuse_peer(now, peer, asked.id, refusal, reason, out),
         };
@@ -218,7 +211,7 @@ impl Broker {
         let client = match self.clients.find(id) {
             Some(client) if self.clients.get(client).is_some_and(may_be_it) => client,
             Some(_) => return Err((Refusal::Malformed, "the client's id is another's")),
-            None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Numbered, first),
+            None if self.make_room_for_client(out) => self.clients.insert(id, Dialect::Hsn1, first),
             None => return Err((Refusal::Full, "the broker has as many clients as it may")),
         };
         self.meet(client, peer, out);

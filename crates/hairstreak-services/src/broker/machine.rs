@@ -152,7 +152,7 @@ impl Broker {
         if matches!(self.role(peer), Role::Expelled { .. }) {
             self.drops.malformed += 1;
         } else if message.frame(1).is_some_and(Header::is_one) {
-            self.take_numbered(now, peer, message, out);
+            self.take_hsn1(now, peer, message, out);
         } else {
             self.take_plain(now, peer, message, out);
         }

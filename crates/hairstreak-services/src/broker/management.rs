@@ -111,7 +111,7 @@ impl Broker {
                 Bytes::copy_of(if has_workers { b"200" } else { b"404" })
             }
             name if name == REPORT_SERVICE.as_bytes() => self.recent_report(user, now),
-            name if dialect == Some(Dialect::Numbered) && !name.starts_with(b"mmi.") => {
+            name if dialect == Some(Dialect::Hsn1) && !name.starts_with(b"mmi.") => {
                 let reason = "the broker has no such service";
                 return self.refuse(client, id, Refusal::NotImplemented, reason, out);
             }
@@ -119,7 +119,7 @@ impl Broker {
         };
         let (answers, body) = (Some((id.number, Slot::Unknown)), [reply]);
         match dialect {
-            Some(Dialect::Numbered) => {
+            Some(Dialect::Hsn1) => {
                 with_body(
                     Header::Final { request: id, index: 0, run: None },
                     None,

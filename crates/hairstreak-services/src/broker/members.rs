@@ -80,7 +80,7 @@ impl Broker {
         dialect: Dialect,
         out: &mut impl Outbox,
     ) {
-        if dialect == Dialect::Numbered {
+        if dialect == Dialect::Hsn1 {
             // Number 0 is no request's: the refusal is about the worker.
             let request = RequestId { client: ClientId([0; 16]), number: 0 };
             let header = Header::Refused { request, refusal: Refusal::AccessRefused }.encode();
@@ -140,9 +140,7 @@ impl Broker {
             Dialect::Plain(version) => {
                 out.send(peer, mdp::worker_command(version, WorkerCommand::Disconnect).frames(), &[])
             }
-            Dialect::Numbered => {
-                out.send(peer, &[Header::Disconnect.encode().as_ref(), reason.as_bytes()], &[])
-            }
+            Dialect::Hsn1 => out.send(peer, &[Header::Disconnect.encode().as_ref(), reason.as_bytes()], &[]),
         };
         if sent == Sent::Full {
             self.expel(now, peer, dialect, UNREAD, out);

@@ -54,7 +54,7 @@ impl Broker {
         }
         self.free(now, worker, answer.id);
         let has_it = self.requests.get(key).is_some_and(|request| request.is_with(worker));
-        let waits = |worker: &&Worker| worker.dialect != Dialect::Numbered && worker.outstanding == 0;
+        let waits = |worker: &&Worker| worker.dialect != Dialect::Hsn1 && worker.outstanding == 0;
         let waiting = self.workers.get(worker).filter(waits).filter(|_| has_it);
         if let Some(service) = waiting.map(|worker| worker.service) {
             // It does nothing before it has another one, and its client has the reply soon enough behind that.
@@ -153,7 +153,7 @@ impl Broker {
         let (id, client, service) = (request.id, request.client, request.service);
         let gathered_count = request.gathered.len();
         let is_taken = match self.clients.get(client).map(|client| client.dialect) {
-            Some(Dialect::Numbered) => {
+            Some(Dialect::Hsn1) => {
                 let run = Some(run).filter(|_| self.clients.takes_runs(client));
                 with_body(Header::Partial { request: id, index, run }, None, body, |first, behind| {
                     self.send_reply(client, None, &[first], behind, out)
@@ -206,7 +206,7 @@ impl Broker {
         let name = service.name.clone();
         self.remove(key);
         match self.clients.get(client).map(|client| client.dialect) {
-            Some(Dialect::Numbered) => {
+            Some(Dialect::Hsn1) => {
                 let answers = Some((id.number, holder));
                 // A whole reply needs no name.
                 let run = Some(run).filter(|_| index > 0 && self.clients.takes_runs(client));
@@ -254,7 +254,7 @@ impl Broker {
         self.unlist(key);
         let Some(id) = self.requests.get(key).map(|request| request.id) else { return };
         if let Some(found) = self.workers.get(worker)
-            && found.dialect == Dialect::Numbered
+            && found.dialect == Dialect::Hsn1
         {
             let header = Header::Cancel { request: id }.encode();
             out.send(&found.routing_id, &[header.as_ref()], &[]);

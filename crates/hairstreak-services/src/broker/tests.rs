@@ -152,7 +152,7 @@ impl Bench {
         });
     }
 
-    /// A numbered worker is there.
+    /// A worker of HSN1 is there.
     fn ready(&mut self, peer: &str, capacity: u32) {
         self.ready_with(peer, capacity, &[]);
     }

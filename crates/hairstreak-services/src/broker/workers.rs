@@ -22,7 +22,7 @@ pub(super) struct WorkerRef {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Plain(Version),
-    Numbered,
+    Hsn1,
 }
 
 #[derive(Debug)]
@@ -94,13 +94,13 @@ impl Worker {
     /// The same, if no request were suspect. A plain worker that is late with one does not get it once more: it would not know it
     /// again.
     pub fn may_be_given(&self) -> bool {
-        let may = self.overdue.is_empty() || self.dialect == Dialect::Numbered;
+        let may = self.overdue.is_empty() || self.dialect == Dialect::Hsn1;
         may && !self.drains && !self.is_full && self.outstanding < self.capacity
     }
 
     /// When it began with what it was given then, if it has not ended that. Who has several at a time begins at once.
     pub fn began(&self, given: Duration) -> Duration {
-        if self.dialect == Dialect::Numbered { given } else { given.max(self.answered) }
+        if self.dialect == Dialect::Hsn1 { given } else { given.max(self.answered) }
     }
 
     /// Requests that it has, but for those that it is late with.
@@ -174,8 +174,7 @@ impl Workers {
 
     /// Whether the worker, which is to be of that service, says what it said, if it is asked again.
     pub fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
-        self.get(worker)
-            .is_some_and(|worker| worker.dialect == Dialect::Numbered && worker.service == service)
+        self.get(worker).is_some_and(|worker| worker.dialect == Dialect::Hsn1 && worker.service == service)
     }
 
     /// All that are there.

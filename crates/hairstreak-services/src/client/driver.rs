@@ -1,10 +1,10 @@
 //! `Driver`: the client's socket, or sockets, which broker it is connected to, and what each message changes.
 //!
 //! ```text
-//! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME ---> numbered
-//!    ^  \                                                                            |
-//!    |   `--- any other peer ---> plain                                              |
-//!    +--- the peer is gone, for longer than is waited: the next broker --------------+
+//! unknown --- a peer that speaks HSN1 ---> greeting --- WELCOME ---> hsn1
+//!    ^  \                                                              |
+//!    |   `--- any other peer ---> plain                                |
+//!    +--- the peer is gone for longer than the wait: the next broker --+
 //! ```
 //!
 //! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection. A plain
@@ -18,7 +18,7 @@ use hairstreak_base::Body;
 use hairstreak_socket::security::fill_random;
 use hairstreak_socket::{Context, Dealer, Interest, Message, Outgoing, SendError};
 use hairstreak_wire::hsn1::{
-    ClientId, FromBroker, Header, Numbered, Part, RequestId, parse_from_broker, with_body,
+    self, ClientId, FromBroker, Header, Part, RequestId, parse_from_broker, with_body,
 };
 use hairstreak_wire::mdp;
 
@@ -38,7 +38,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 enum Mode {
     Unknown,
     Greeting,
-    Numbered { broker: [u8; 16] },
+    Hsn1 { broker: [u8; 16] },
     Plain,
 }
 
@@ -126,7 +126,7 @@ impl Driver {
         let is_held_up = match self.mode {
             Mode::Unknown => true,
             Mode::Plain => self.next_plain().is_some(),
-            Mode::Greeting | Mode::Numbered { .. } => false,
+            Mode::Greeting | Mode::Hsn1 { .. } => false,
         };
         let interest = move |connection: &BrokerConnection| match is_held_up && connection.number().is_none()
         {
@@ -157,7 +157,7 @@ impl Driver {
     pub fn uses_hsn1(&self) -> Option<bool> {
         match self.mode {
             Mode::Unknown => None,
-            Mode::Greeting | Mode::Numbered { .. } => Some(true),
+            Mode::Greeting | Mode::Hsn1 { .. } => Some(true),
             Mode::Plain => Some(false),
         }
     }
@@ -180,13 +180,13 @@ impl Driver {
     /// Sends what has not been sent, as far as there is room.
     pub fn flush(&mut self) {
         match self.mode {
-            Mode::Numbered { broker } => self.flush_numbered(broker),
+            Mode::Hsn1 { broker } => self.flush_hsn1(broker),
             Mode::Plain => self.flush_plain(),
             Mode::Unknown | Mode::Greeting => {}
         }
     }
 
-    fn flush_numbered(&mut self, broker: [u8; 16]) {
+    fn flush_hsn1(&mut self, broker: [u8; 16]) {
         let now = Instant::now();
         while let Some(number) = self.open.next_from(self.unsent) {
             let Some((header, request)) = self.open.prepare(number, broker, now) else { return };
@@ -299,7 +299,7 @@ impl Driver {
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
             match parse_from_broker(frames) {
                 Ok(FromBroker::Reply(part)) => self.take_part(part, message),
-                Ok(command) => self.take_numbered(command),
+                Ok(command) => self.take_hsn1(command),
                 Err(_) => {}
             }
         } else if self.mode == Mode::Plain
@@ -327,7 +327,7 @@ impl Driver {
         }
     }
 
-    fn take_numbered(&mut self, command: FromBroker<'_>) {
+    fn take_hsn1(&mut self, command: FromBroker<'_>) {
         match command {
             // A request of plain MDP may have gone to it, which makes the connection a plain client's.
             FromBroker::Welcome { .. } if self.mode == Mode::Plain => self.connect_anew(self.current),
@@ -335,7 +335,7 @@ impl Driver {
                 if self.heard.elapsed() > TRUST_TIME {
                     self.open.distrust();
                 }
-                self.mode = Mode::Numbered { broker };
+                self.mode = Mode::Hsn1 { broker };
                 self.alone_since = None;
                 self.unsent = 0;
                 self.flush();
@@ -363,7 +363,7 @@ impl Driver {
 
     fn tell_withdrawn(&mut self, number: u64) {
         match self.mode {
-            Mode::Numbered { .. } => {
+            Mode::Hsn1 { .. } => {
                 let header = Header::Cancel { request: RequestId { client: self.id, number } }.encode();
                 // One that does not go is no loss: the broker forgets it in time.
                 let _ = self.dealer().try_send(header.as_ref());
@@ -398,10 +398,10 @@ impl Driver {
             self.flush();
         }
         if let Some(peer) = peers.first() {
-            match (self.mode, Numbered::of(&peer.properties).is_some()) {
+            match (self.mode, hsn1::is_spoken_by(&peer.properties)) {
                 (Mode::Unknown, true) => self.mode = Mode::Greeting,
                 // What a broker that numbers had may be done twice here, and is asked for all the same.
-                (Mode::Unknown | Mode::Numbered { .. } | Mode::Greeting, false) => {
+                (Mode::Unknown | Mode::Hsn1 { .. } | Mode::Greeting, false) => {
                     (self.mode, self.unsent) = (Mode::Plain, 0);
                     self.flush();
                 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::Options;
-use hairstreak_wire::hsn1::Numbered;
+use hairstreak_wire::hsn1;
 use hairstreak_wire::mdp::{self, Version};
 
 use crate::credentials::Credentials;
@@ -67,7 +67,7 @@ impl ClientOptions {
             reconnect_max_ms: 500,
             // What is not sent when the client goes is nobody's any more.
             linger_ms: 1_000,
-            properties: vec![Numbered.to_property()],
+            properties: vec![hsn1::property()],
             yield_us: self.yield_us,
             gather_us: self.gather_us,
             ..Options::default()

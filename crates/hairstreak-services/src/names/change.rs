@@ -1,8 +1,10 @@
-//! `Change`: what happened to a name, to be shown to an operator. Renewals are no change.
+//! `Change`: a name that was registered, moved or removed, for the log; and `DirectoryOutbox`. A renewal is no change.
 
 use std::fmt;
 
 use hairstreak_wire::directory::{Endpoint, Name};
+
+use crate::outbox::Outbox;
 
 /// What happened to a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,4 +44,10 @@ impl fmt::Display for Change {
             Change::Expired { name } => write!(f, "expired {name}"),
         }
     }
+}
+
+/// The directory's effects: replies and changes.
+pub trait DirectoryOutbox: Outbox {
+    /// A name was registered, moved or removed. The call is for the log alone.
+    fn changed(&mut self, change: &Change);
 }

@@ -33,15 +33,13 @@ mod deadlines;
 mod entries;
 mod machine;
 mod options;
-mod outbox;
 mod peer;
 mod permissions;
 #[cfg(test)]
 mod tests;
 mod waiters;
 
-pub use change::Change;
+pub use change::{Change, DirectoryOutbox};
 pub use machine::Directory;
 pub use options::Options;
-pub use outbox::DirectoryOutbox;
 pub use peer::{Origin, Peer};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hairstreak_base::Bytes;
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Context, Dealer, Message, Outgoing, SendError};
-use hairstreak_wire::hsn1::{Header, Numbered, PartPlace, Refusal, RequestId, with_body};
+use hairstreak_wire::hsn1::{self, Header, PartPlace, Refusal, RequestId, with_body};
 use hairstreak_wire::mdp::{self, Version, WorkerCommand};
 
 use super::error::WorkerError;
@@ -91,7 +91,7 @@ impl Link {
     /// The connection to the broker, and whether it says that it numbers requests; `None`: it is not there.
     pub fn peer(&self) -> Option<(ConnectionId, bool)> {
         let peers = self.dealer().peers();
-        peers.first().map(|peer| (peer.connection, Numbered::of(&peer.properties).is_some()))
+        peers.first().map(|peer| (peer.connection, hsn1::is_spoken_by(&peer.properties)))
     }
 
     /// The connection that there is, told from all others.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_socket::Options;
-use hairstreak_wire::hsn1::Numbered;
+use hairstreak_wire::hsn1;
 use hairstreak_wire::mdp::{self, Version};
 
 use crate::credentials::Credentials;
@@ -71,7 +71,7 @@ impl WorkerOptions {
             // Brokers wait no longer than a heartbeat of theirs for who has a request.
             reconnect_max_ms: 200,
             linger_ms: 1_000,
-            properties: vec![Numbered.to_property()],
+            properties: vec![hsn1::property()],
             yield_us: self.yield_us,
             // One thread sends when it has handled all that came; of several, one may be alone with its reply.
             gather_us: if self.thread_count() == 1 { 5_000 } else { Options::default().gather_us },

@@ -242,7 +242,7 @@ impl<'a> Receiver<'a> {
     }
 
     fn begin(&mut self, job: Job) {
-        let Origin::Numbered { request, first, takes_runs, .. } = job.origin else {
+        let Origin::Hsn1 { request, first, takes_runs, .. } = job.origin else {
             return self.begun.push(job);
         };
         self.shared.links[job.link].note_runs(takes_runs);
@@ -294,7 +294,7 @@ impl<'a> Receiver<'a> {
             if self.sessions[index].see_peer(now, link.peer()) {
                 link.send_plain_ready(&self.shared.service);
             }
-            tells |= before == Mode::Numbered && self.sessions[index].mode == Mode::Unknown;
+            tells |= before == Mode::Hsn1 && self.sessions[index].mode == Mode::Unknown;
             let (heartbeat_is_due, is_silent) =
                 self.sessions[index].look(now, self.shared.options.plain_heartbeat);
             if is_silent {
@@ -308,8 +308,8 @@ impl<'a> Receiver<'a> {
         }
         if self.shared.leaves() && self.leaving.is_none() {
             self.leaving = Some(now);
-            let numbered = |index: &usize| self.sessions[*index].mode == Mode::Numbered;
-            (0..self.sessions.len()).filter(numbered).for_each(|index| self.take_leave(index));
+            let speaks_hsn1 = |index: &usize| self.sessions[*index].mode == Mode::Hsn1;
+            (0..self.sessions.len()).filter(speaks_hsn1).for_each(|index| self.take_leave(index));
         }
     }
 
@@ -321,7 +321,7 @@ impl<'a> Receiver<'a> {
         self.next_telling = now.checked_add(self.telling_interval).unwrap_or(now);
         let held = self.shared.board().held();
         for (session, link) in self.sessions.iter().zip(&self.shared.links) {
-            if session.mode == Mode::Numbered {
+            if session.mode == Mode::Hsn1 {
                 link.send_held(&held);
             }
         }
@@ -335,7 +335,7 @@ impl<'a> Receiver<'a> {
         }
         let owes = !self.shared.board().replies_until(u64::MAX).is_empty();
         let knows = |session: &Session| match session.mode {
-            Mode::Numbered => session.is_drained,
+            Mode::Hsn1 => session.is_drained,
             Mode::Plain => true,
             // One that is away may come back within the time, and ask for what it has not had.
             Mode::Unknown | Mode::Greeting => !owes,
@@ -346,7 +346,7 @@ impl<'a> Receiver<'a> {
         }
         for (session, link) in self.sessions.iter().zip(&self.shared.links) {
             match session.mode {
-                Mode::Numbered => link.send_header(Header::Disconnect),
+                Mode::Hsn1 => link.send_header(Header::Disconnect),
                 Mode::Plain => link.send_plain_command(WorkerCommand::Disconnect),
                 Mode::Unknown | Mode::Greeting => {}
             }

@@ -32,7 +32,7 @@ impl Request<'_> {
     /// Its client and number: the same whenever the request is given to somebody once more. `None`: the broker numbers none.
     pub fn id(&self) -> Option<RequestId> {
         match self.origin {
-            Origin::Numbered { request, .. } => Some(*request),
+            Origin::Hsn1 { request, .. } => Some(*request),
             Origin::Plain { .. } => None,
         }
     }
@@ -40,7 +40,7 @@ impl Request<'_> {
     /// Workers that had it before; a broker that started again does not know of all.
     pub fn deliveries(&self) -> u16 {
         match self.origin {
-            Origin::Numbered { deliveries, .. } => *deliveries,
+            Origin::Hsn1 { deliveries, .. } => *deliveries,
             Origin::Plain { .. } => 0,
         }
     }
@@ -51,7 +51,7 @@ impl Request<'_> {
     /// this call nobody is told. False where the broker numbers none.
     pub fn is_repeated(&self) -> bool {
         match *self.origin {
-            Origin::Numbered { request, is_repeated, .. } => {
+            Origin::Hsn1 { request, is_repeated, .. } => {
                 is_repeated || self.shared.is_doubtful(request, self.link, self.arrival)
             }
             Origin::Plain { .. } => false,

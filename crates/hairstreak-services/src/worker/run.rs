@@ -328,7 +328,7 @@ impl Shared {
 
     fn reply(&self, origin: &Origin, link: usize, result: &Result<Message, String>) {
         match origin {
-            Origin::Numbered { request, .. } => {
+            Origin::Hsn1 { request, .. } => {
                 let Some(PartTo { link, run, index }) = self.board().end(*request, result) else { return };
                 match result {
                     Ok(last) => {
@@ -348,7 +348,7 @@ impl Shared {
 
     pub fn send_part(&self, origin: &Origin, link: usize, part: &Message) {
         match origin {
-            Origin::Numbered { request, .. } => {
+            Origin::Hsn1 { request, .. } => {
                 let Some(PartTo { link, run, index }) = self.board().add_part(*request, part) else { return };
                 self.links[link].send_part(*request, PartPlace { run, index, is_final: false }, part);
             }

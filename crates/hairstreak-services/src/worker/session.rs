@@ -1,10 +1,10 @@
 //! `Session`: what is spoken with one broker, as a state machine that does no I/O.
 //!
 //! ```text
-//! unknown --- a peer that says it numbers requests ---> greeting --- WELCOME: READY goes out ---> numbered
-//!    ^  \                                                                                           |
-//!    |   `--- any other peer: READY goes out ---> plain                                             |
-//!    +--- the peer is gone, or another has come in its place --- ' ---------------------------------+
+//! unknown --- a peer that speaks HSN1 ---> greeting --- WELCOME: READY goes out ---> hsn1
+//!    ^  \                                                                              |
+//!    |   `--- any other peer: READY goes out ---> plain                                |
+//!    +--- the peer is gone, or another has come in its place --------------------------+
 //! ```
 
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ const LIVENESS: u32 = 3;
 pub(super) enum Mode {
     Unknown,
     Greeting,
-    Numbered,
+    Hsn1,
     Plain,
 }
 
@@ -53,7 +53,7 @@ pub(super) enum Wanted {
 /// Where a request came from, and so where its reply goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
-    Numbered { request: RequestId, first: u64, deliveries: u16, is_repeated: bool, takes_runs: bool },
+    Hsn1 { request: RequestId, first: u64, deliveries: u16, is_repeated: bool, takes_runs: bool },
     Plain { address: Bytes },
 }
 
@@ -92,7 +92,7 @@ impl Session {
         self.heard = now;
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
             return match parse_from_broker(frames) {
-                Ok(command) => self.take_numbered(command),
+                Ok(command) => self.take_hsn1(command),
                 Err(_) => Wanted::Nothing,
             };
         }
@@ -106,14 +106,14 @@ impl Session {
         }
     }
 
-    fn take_numbered(&mut self, command: FromBroker<'_>) -> Wanted {
+    fn take_hsn1(&mut self, command: FromBroker<'_>) -> Wanted {
         match command {
             FromBroker::Welcome { heartbeat_ms, .. } => {
-                (self.mode, self.is_drained) = (Mode::Numbered, false);
+                (self.mode, self.is_drained) = (Mode::Hsn1, false);
                 Wanted::Ready { patience: Duration::from_millis(heartbeat_ms.into()) }
             }
             FromBroker::Request { request, first, deliveries, is_repeated, takes_runs, body } => {
-                let origin = Origin::Numbered { request, first, deliveries, is_repeated, takes_runs };
+                let origin = Origin::Hsn1 { request, first, deliveries, is_repeated, takes_runs };
                 Wanted::Request { origin, body }
             }
             FromBroker::Cancel(request) => Wanted::Cancel(request),
@@ -136,7 +136,7 @@ impl Session {
         match (peer, self.mode) {
             (None, _) => (self.mode, self.is_drained) = (Mode::Unknown, false),
             (Some((_, true)), Mode::Unknown | Mode::Plain) => self.mode = Mode::Greeting,
-            (Some((_, true)), Mode::Greeting | Mode::Numbered) => {}
+            (Some((_, true)), Mode::Greeting | Mode::Hsn1) => {}
             (Some((connection, false)), Mode::Plain) if self.connection == Some(connection) => {}
             (Some((connection, false)), _) => {
                 (self.mode, self.connection) = (Mode::Plain, Some(connection));

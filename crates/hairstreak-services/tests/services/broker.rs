@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hairstreak_socket::{Context, Message, Options, Router, RouterNotify};
 use hairstreak_testkit::{until, until_eq};
-use hairstreak_wire::hsn1::{ClientId, Header, Held, Numbered, RequestId, ToBroker, parse_to_broker};
+use hairstreak_wire::hsn1::{self, ClientId, Header, Held, RequestId, ToBroker, parse_to_broker};
 
 pub const CLIENT: ClientId = ClientId([7; 16]);
 /// Longer than anything here takes.
@@ -21,7 +21,7 @@ pub struct Broker {
 impl Broker {
     /// Listens there until a peer has connected.
     pub fn at(place: &str) -> Broker {
-        Broker::listen(place, vec![Numbered.to_property()])
+        Broker::listen(place, vec![hsn1::property()])
     }
 
     /// One of others, which numbers nothing.

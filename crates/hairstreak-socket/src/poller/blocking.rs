@@ -27,7 +27,7 @@ impl Poller {
 
     fn wait_until(&mut self, ready: &mut Vec<Ready>, deadline: Option<Instant>) -> Result<(), WaitError> {
         ready.clear();
-        if self.is_foreign() {
+        if self.is_forked() {
             return Err(WaitError::Forked);
         }
         let mut is_over = false;

@@ -115,7 +115,7 @@ impl Poller {
         interest: Interest,
     ) -> Result<(), AddError> {
         self.check_new(key)?;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(AddError::Forked);
         }
         let mut state = handle.engine.lock();
@@ -218,12 +218,12 @@ impl Poller {
     }
 
     /// Whether this is a forked child of the process that made the poller.
-    pub(crate) fn is_foreign(&self) -> bool {
+    pub(crate) fn is_forked(&self) -> bool {
         !process::is_current(self.process)
     }
 
     fn check_new(&self, key: usize) -> Result<(), AddError> {
-        if self.is_foreign() {
+        if self.is_forked() {
             return Err(AddError::Forked);
         }
         let mut members = self.groups.iter().flat_map(|group| &group.members);

@@ -30,7 +30,7 @@ impl Waiting<'_> {
     fn poll(&mut self, ready: &mut Vec<Ready>, waker: &Waker) -> Poll<Result<(), WaitError>> {
         ready.clear();
         let poller = &mut *self.0;
-        if poller.is_foreign() {
+        if poller.is_forked() {
             return Poll::Ready(Err(WaitError::Forked));
         }
         loop {
@@ -106,7 +106,7 @@ impl Poller {
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        if self.0.is_foreign() {
+        if self.0.is_forked() {
             return;
         }
         self.0.forget_descriptors();

@@ -149,7 +149,7 @@ impl Proxy {
 
     /// Does what there is to be done at once.
     fn step(&mut self) -> Result<Step, RunError> {
-        if self.poller.is_foreign() {
+        if self.poller.is_forked() {
             // A thread that the child does not have may hold its engine's lock.
             return Err(WaitError::Forked.into());
         }
@@ -240,7 +240,7 @@ impl Run<'_> {
 impl Drop for Run<'_> {
     fn drop(&mut self) {
         // What it shares with other threads may be locked for ever in a forked child.
-        if !self.0.poller.is_foreign() {
+        if !self.0.poller.is_forked() {
             self.0.settle_statistics();
             self.0.control.has_ended();
         }

@@ -184,7 +184,7 @@ impl<P: Publishes> Socket<P> {
 
     fn wait_for_index(&self, timeout: Duration, mut enough: impl FnMut(&mut Index) -> bool) -> bool {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return false;
         }
         let deadline = Instant::now().checked_add(timeout);

@@ -162,7 +162,7 @@ impl<P: Subscribes> Socket<P> {
     /// more if it is subscribed to already.
     pub fn subscribe(&self, prefix: impl AsRef<[u8]>) -> Result<(), SubscribeError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(SubscribeError::Forked);
         }
         let mut state = handle.engine.lock();
@@ -179,7 +179,7 @@ impl<P: Subscribes> Socket<P> {
     /// Takes one subscription back. Returns whether there was one.
     pub fn unsubscribe(&self, prefix: impl AsRef<[u8]>) -> Result<bool, SubscribeError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(SubscribeError::Forked);
         }
         let mut state = handle.engine.lock();

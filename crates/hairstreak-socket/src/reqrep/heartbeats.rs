@@ -30,7 +30,7 @@ impl PeerHeartbeats {
     /// PINGs carry no time to live, so that a peer does not judge by them how long this side may be silent.
     pub fn set(&self, routing_id: &[u8], interval: Option<Duration>) -> bool {
         let handle = &self.router.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return false;
         }
         let mut guard = handle.engine.lock();

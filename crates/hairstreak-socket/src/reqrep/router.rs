@@ -35,7 +35,7 @@ impl Receives for RouterPattern {}
 impl Router {
     /// The ready peer of this name; `None`: there is none by now, though messages of it may be left.
     pub fn peer(&self, routing_id: &[u8]) -> Option<PeerInfo> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return None;
         }
         let mut state = self.handle.engine.lock();

@@ -1,4 +1,4 @@
-//! `Security`: the mechanism of a socket, in one of two roles; and `Server`, what the accepting role knows.
+//! `Security`: the mechanism of a socket, in one of two roles; `Server`, the accepting role; and random bytes and keys.
 //!
 //! The role has nothing to do with who binds and who connects, as in libzmq.
 
@@ -6,13 +6,13 @@ use std::io;
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
+use hairstreak_wire::zmtp::curve::{KeyPair, PublicKey, SecretKey};
 use hairstreak_wire::zmtp::role::{Acceptance, Entropy, Login, Role};
 use hairstreak_wire::zmtp::{Handshake, HandshakeLimits, LocalPeer};
+use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
 
 use super::authenticator::Authenticator;
-use super::random;
-use hairstreak_wire::zmtp::curve::{KeyPair, PublicKey};
 
 /// How the connections of a socket are secured.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ impl Security {
             Security::Server(server) => Role::Server(Arc::clone(&server.acceptance)),
         };
         let mut bytes = Zeroizing::new([0; Entropy::SIZE]);
-        random::fill_random(&mut *bytes)?;
+        fill_random(&mut *bytes)?;
         let since_start = now.saturating_duration_since(*START);
         Ok(Handshake::secured(local, limits, &role, Entropy::new(bytes), since_start))
     }
@@ -135,5 +135,37 @@ impl Security {
             Security::Server(server) => Some(server.authenticator()),
             _ => None,
         }
+    }
+}
+
+/// A new key pair.
+pub fn generate_key_pair() -> io::Result<KeyPair> {
+    let mut secret = Zeroizing::new([0; 32]);
+    fill_random(&mut *secret)?;
+    Ok(KeyPair::new(SecretKey::from_bytes(*secret)))
+}
+
+/// Fills `bytes` with unpredictable bytes of the system, for keys and secret ids.
+pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        match getrandom(&mut *rest, GetRandomFlags::empty()) {
+            Ok(count) => rest = &mut rest[count..],
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_pairs_are_the_same() {
+        let (one, other) = (generate_key_pair().unwrap(), generate_key_pair().unwrap());
+        assert_ne!(one, other);
+        assert_eq!(KeyPair::new(one.secret().clone()), one);
     }
 }

@@ -23,7 +23,6 @@ mod access;
 mod address_rules;
 mod authenticator;
 mod mechanism;
-mod random;
 
 pub use access::AccessTable;
 pub use address_rules::{AddressRules, AddressRulesError};
@@ -31,5 +30,4 @@ pub use authenticator::{Answer, Applicant, Authenticator};
 pub use hairstreak_wire::zmtp::curve::{KeyError, KeyPair, PublicKey, SecretKey};
 pub use hairstreak_wire::zmtp::role::Login;
 pub use hairstreak_wire::zmtp::{Credentials, Verdict};
-pub use mechanism::{Mechanisms, Security, Server};
-pub use random::{fill_random, generate_key_pair};
+pub use mechanism::{Mechanisms, Security, Server, fill_random, generate_key_pair};

@@ -6,7 +6,7 @@ use std::task::Waker;
 
 use hairstreak_base::Message;
 use hairstreak_wire::settlement::{
-    Company, Content, Deadlines, Redelivery, RedeliveryRules, TaskId, TaskRun,
+    Content, Deadlines, LinkChoice, Redelivery, RedeliveryRules, TaskId, TaskRun,
 };
 
 use super::Settlement;
@@ -119,8 +119,8 @@ impl Backlog {
     }
 
     /// With whom the next new task may go.
-    pub fn company_of_new(&self) -> Company {
-        if self.passes_on_in_order() { Company::Any } else { Company::Some }
+    pub fn link_choice_of_new(&self) -> LinkChoice {
+        if self.passes_on_in_order() { LinkChoice::Any } else { LinkChoice::Open }
     }
 
     /// Who is to be woken now, as tasks have been refused since they were last asked for.

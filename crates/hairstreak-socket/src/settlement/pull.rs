@@ -16,7 +16,7 @@ impl Socket<PullPattern> {
     /// [`Settling::ByHand`](super::Settling::ByHand).
     pub fn recv_delivery(&self, timeout: Duration) -> Result<Delivery, RecvError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(RecvError::Forked);
         }
         let deadline = Instant::now().checked_add(timeout);
@@ -56,7 +56,7 @@ impl Socket<PullPattern> {
         timeout: Duration,
     ) -> Result<Batch, RecvError> {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return Err(RecvError::Forked);
         }
         let deadline = Instant::now().checked_add(timeout);
@@ -74,7 +74,7 @@ impl Socket<PullPattern> {
     /// last of it [`RecvError::Ended`].
     pub fn drain(&self) {
         let handle = &*self.handle;
-        if !handle.is_foreign() {
+        if !handle.is_forked() {
             handle.engine.lock().drain(&handle.engine, handle.index);
         }
     }
@@ -82,7 +82,7 @@ impl Socket<PullPattern> {
     /// Whether a sender that is connected, or the last one that was, has said that no message follows.
     pub fn has_heard_end(&self) -> bool {
         let handle = &*self.handle;
-        !handle.is_foreign() && handle.engine.lock().has_heard_end(handle.index)
+        !handle.is_forked() && handle.engine.lock().has_heard_end(handle.index)
     }
 
     /// Tells the connected senders that tasks are done, `count` in sequence from the first of each, whichever way they came
@@ -91,14 +91,14 @@ impl Socket<PullPattern> {
     /// is connected.
     pub fn report(&self, tasks: &[(TaskId, u64)]) -> bool {
         let handle = &*self.handle;
-        !handle.is_foreign() && handle.engine.lock().report(&handle.engine, handle.index, tasks)
+        !handle.is_forked() && handle.engine.lock().report(&handle.engine, handle.index, tasks)
     }
 
     /// Senders need not be told at once what is settled: they hear of it on another way, as by [`Socket::report`]. They are
     /// told when half of their credit, or 256 KiB, is settled, and some milliseconds later at most. Or that they must be again.
     pub fn settle_lazily(&self, is_lazy: bool) {
         let handle = &*self.handle;
-        if !handle.is_foreign() {
+        if !handle.is_forked() {
             let mut state = handle.engine.lock();
             let socket = state.sockets.get_mut(handle.index);
             if let Some(senders) = socket.and_then(|socket| socket.senders.as_mut()) {
@@ -114,7 +114,7 @@ impl Socket<PullPattern> {
     /// need not guess how many make a good block.
     pub fn tell_pace(&self, time: Duration) {
         let handle = &*self.handle;
-        if !handle.is_foreign() {
+        if !handle.is_forked() {
             let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
             handle.engine.lock().tell_pace(&handle.engine, handle.index, nanos);
         }
@@ -138,7 +138,7 @@ impl Socket<PullPattern> {
 
     fn settle_named(&self, first: TaskId, count: u64, outcome: Outcome, reason: &[u8]) {
         let handle = &*self.handle;
-        if !handle.is_foreign() {
+        if !handle.is_forked() {
             let mut state = handle.engine.lock();
             state.settle_tasks(&handle.engine, handle.index, first, count, outcome, reason);
             handle.engine.after_call(state, Some(handle.index));
@@ -151,7 +151,7 @@ impl Socket<PullPattern> {
 
     fn settle_marked(&self, mark: DeliveryMark, count: u64, outcome: Outcome, reason: &[u8]) -> bool {
         let handle = &*self.handle;
-        if handle.is_foreign() {
+        if handle.is_forked() {
             return false;
         }
         let mut state = handle.engine.lock();

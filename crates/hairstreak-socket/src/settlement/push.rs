@@ -30,7 +30,7 @@ pub struct Unsettled {
 impl Socket<PushPattern> {
     /// What is not settled now; nothing where settlement is not wanted.
     pub fn unsettled(&self) -> Unsettled {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Unsettled::default();
         }
         let state = self.handle.engine.lock();
@@ -46,7 +46,7 @@ impl Socket<PushPattern> {
 
     /// The first task that is not settled; the next new one if all are. `None` where settlement is not wanted.
     pub fn first_unsettled(&self) -> Option<TaskId> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return None;
         }
         self.handle.engine.lock().first_unsettled(self.handle.index)
@@ -55,7 +55,7 @@ impl Socket<PushPattern> {
     /// The next new task, and those before it that are not settled: the first of each run, and how many follow in sequence
     /// with it, ascending. `None` where settlement is not wanted. For a socket whose tasks are its own.
     pub fn unsettled_tasks(&self) -> Option<(TaskId, Vec<(TaskId, u64)>)> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return None;
         }
         self.handle.engine.lock().unsettled_tasks(self.handle.index)
@@ -87,7 +87,7 @@ impl Socket<PushPattern> {
         within: Duration,
         deadline: Option<Instant>,
     ) -> Result<(), SendError> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Err(SendError::Forked);
         }
         let (engine, index) = (&self.handle.engine, self.handle.index);
@@ -104,7 +104,7 @@ impl Socket<PushPattern> {
 
     /// Waits until everything that was sent is settled, `timeout` at most. Returns whether it is.
     pub fn wait_settled(&self, timeout: Duration) -> bool {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return false;
         }
         let (engine, index) = (&self.handle.engine, self.handle.index);
@@ -119,7 +119,7 @@ impl Socket<PushPattern> {
     /// called before either socket has connections. Both must have been opened by one thread in one context. Returns whether they were.
     pub fn settle_upstream(&self, pull: &Pull) -> bool {
         let (engine, upstream) = (&self.handle.engine, pull.handle.index);
-        if self.handle.is_foreign() || !Arc::ptr_eq(engine, &pull.handle.engine) {
+        if self.handle.is_forked() || !Arc::ptr_eq(engine, &pull.handle.engine) {
             return false;
         }
         let mut state = engine.lock();
@@ -141,7 +141,7 @@ impl Socket<PushPattern> {
     /// and have been opened by one thread in one context. Returns whether they were.
     pub fn pass_refusals_to(&self, letters: &Push) -> bool {
         let (engine, [source, target]) = (&self.handle.engine, [self.handle.index, letters.handle.index]);
-        if self.handle.is_foreign() || !Arc::ptr_eq(engine, &letters.handle.engine) || source == target {
+        if self.handle.is_forked() || !Arc::ptr_eq(engine, &letters.handle.engine) || source == target {
             return false;
         }
         let mut state = engine.lock();
@@ -151,7 +151,7 @@ impl Socket<PushPattern> {
     /// The next messages that are sent are these tasks, in sequence: results of tasks that were received. By one
     /// thread at a time. Without settlement nothing changes.
     pub fn pass_on(&self, first: TaskRun) {
-        if !self.handle.is_foreign() {
+        if !self.handle.is_forked() {
             self.handle.engine.lock().set_next_task(self.handle.index, first);
         }
     }
@@ -159,7 +159,7 @@ impl Socket<PushPattern> {
     /// Whether this task was passed on and is not settled. Its settlement then holds for every copy of the task that
     /// was received.
     pub fn is_under_way(&self, task: TaskId) -> bool {
-        !self.handle.is_foreign() && self.handle.engine.lock().is_under_way(self.handle.index, task)
+        !self.handle.is_forked() && self.handle.engine.lock().is_under_way(self.handle.index, task)
     }
 
     /// Waits until everything is settled, `timeout` at most, and tells the receivers that no message follows; later
@@ -175,7 +175,7 @@ impl Socket<PushPattern> {
     /// Says that tasks are done, `count` in sequence from `first` on, whoever has them: as a receiver does by
     /// [`Pull::report`](crate::Pull::report), for who hears of it in this process.
     pub fn note_done(&self, first: TaskId, count: u64) {
-        if !self.handle.is_foreign() {
+        if !self.handle.is_forked() {
             self.handle.engine.lock().note_done(&self.handle.engine, self.handle.index, &[(first, count)]);
         }
     }
@@ -192,7 +192,7 @@ impl Socket<PushPattern> {
     }
 
     fn end_by(&self, ending: Ending) {
-        if !self.handle.is_foreign() {
+        if !self.handle.is_forked() {
             self.handle.engine.lock().end_sending_to_all(&self.handle.engine, self.handle.index, ending);
         }
     }
@@ -200,7 +200,7 @@ impl Socket<PushPattern> {
     /// The messages that receivers rejected, that were sent too often or had their time, since the last call. Those that were given up
     /// may have been dealt with all the same; what was reported as done since ([`Pull::report`](crate::Pull::report)) is not among them.
     pub fn take_refusals(&self) -> Vec<Refusal> {
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return Vec::new();
         }
         let mut state = self.handle.engine.lock();
@@ -219,7 +219,7 @@ impl Socket<PushPattern> {
     /// messages are kept for [`Socket::take_refusals`].
     pub fn take_refused(&self) -> RefusedTasks {
         let nothing = RefusedTasks::Runs(Vec::new());
-        if self.handle.is_foreign() {
+        if self.handle.is_forked() {
             return nothing;
         }
         let mut state = self.handle.engine.lock();
@@ -231,7 +231,7 @@ impl Socket<PushPattern> {
 
     /// Who is to be woken when there is something to be had by [`Socket::take_refused`]; once, until it is taken.
     pub fn wake_on_refusal(&self, waker: Waker) {
-        if !self.handle.is_foreign() {
+        if !self.handle.is_forked() {
             self.handle.engine.lock().wake_on_refusal(self.handle.index, waker);
         }
     }

@@ -6,9 +6,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::attaching::reach;
 use super::error::VortexError;
 use super::hello::{ANSWER_SIZE, Attached, Hello, Wish, decode_answer, encode_answer};
-use super::place::reach;
 use crate::poller::{Interest, Poller};
 use crate::shm::{self, SegmentError, SharedMemory};
 

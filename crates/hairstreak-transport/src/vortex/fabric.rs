@@ -15,12 +15,12 @@ use rustix::net::{RecvFlags, sockopt};
 use slab::Slab;
 
 use super::address::is_name;
+use super::attaching::{RING_SIZE, meeting_place};
 use super::attachment::{Attachment, Greeting, Kind, Listening};
 use super::clock::{FabricFacts, OwnClock};
 use super::hello::{Attached, FabricRefusal, Hello, Wish, encode_answer};
 use super::link::Link;
 use super::options::{FabricError, FabricOptions, NETWORKS_MAX};
-use super::place::{RING_SIZE, meeting_place};
 use super::rank::{DueRanks, Rank};
 use crate::listener::Listener;
 use crate::poller::{Interest, Poller, Readiness, Timer};

@@ -14,9 +14,8 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::address::VortexAddress;
-use super::attaching::{AttachProgress, Attaching};
+use super::attaching::{AttachProgress, Attaching, reach};
 use super::error::VortexError;
-use super::place::reach;
 use crate::poller::{Interest, Poller, Timer};
 use crate::shm;
 use crate::stream::Stream;

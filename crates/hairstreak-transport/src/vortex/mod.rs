@@ -26,15 +26,13 @@ mod hello;
 mod link;
 mod listener;
 mod options;
-mod place;
 mod rank;
 
 pub use address::VortexAddress;
-pub(crate) use attaching::{AttachProgress, Attaching};
+pub(crate) use attaching::{AttachProgress, Attaching, RING_SIZE, connect};
 pub use clock::{FabricClock, FabricFacts};
 pub use error::VortexError;
 pub use fabric::{Fabric, FabricStopper};
 pub use hello::FabricRefusal;
 pub(crate) use listener::VortexListener;
 pub use options::{FabricError, FabricOptions};
-pub(crate) use place::{RING_SIZE, connect};

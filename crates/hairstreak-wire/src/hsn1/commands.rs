@@ -1,6 +1,6 @@
 //! Whole commands: a header and what is behind it, as a broker gets them and as its peers do.
 
-use super::error::NumberedError;
+use super::error::Hsn1Error;
 use super::header::{HEADER_SIZE_MAX, Header};
 use super::held::{Held, parse_held};
 use super::refusal::Refusal;
@@ -146,7 +146,7 @@ impl BodyPlace {
 pub struct HeldList<'a>(&'a [u8]);
 
 impl<'a> HeldList<'a> {
-    fn new(frame: &'a [u8]) -> Result<HeldList<'a>, NumberedError> {
+    fn new(frame: &'a [u8]) -> Result<HeldList<'a>, Hsn1Error> {
         parse_held(frame).map(|_| HeldList(frame))
     }
 
@@ -194,30 +194,30 @@ struct Behind<'a, F> {
 }
 
 impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
-    fn frame(&self, index: usize, name: &'static str) -> Result<&'a [u8], NumberedError> {
-        self.frames.get(index).map(AsRef::as_ref).ok_or(NumberedError::Missing(name))
+    fn frame(&self, index: usize, name: &'static str) -> Result<&'a [u8], Hsn1Error> {
+        self.frames.get(index).map(AsRef::as_ref).ok_or(Hsn1Error::Missing(name))
     }
 
     /// Nothing stands behind so many frames.
-    fn ends_after(&self, count: usize) -> Result<(), NumberedError> {
+    fn ends_after(&self, count: usize) -> Result<(), Hsn1Error> {
         match self.frames.len().saturating_sub(count) {
             0 => Ok(()),
-            count => Err(NumberedError::Surplus { count }),
+            count => Err(Hsn1Error::Surplus { count }),
         }
     }
 
     /// The body: the frames that follow, or else what is left of the first.
-    fn body(&self) -> Result<BodyPlace, NumberedError> {
+    fn body(&self) -> Result<BodyPlace, Hsn1Error> {
         match (self.frames, self.rest) {
             ([], rest) => Ok(BodyPlace { index: 0, start: self.first_size - rest.len() }),
             (_, []) => Ok(BodyPlace { index: 1, start: 0 }),
-            (_, rest) => Err(NumberedError::TwoBodies { size: rest.len() }),
+            (_, rest) => Err(Hsn1Error::TwoBodies { size: rest.len() }),
         }
     }
 
     /// The name of the service at the beginning of what is left of the first frame.
-    fn split_service(mut self) -> Result<(&'a [u8], Self), NumberedError> {
-        let missing = NumberedError::Missing("service");
+    fn split_service(mut self) -> Result<(&'a [u8], Self), Hsn1Error> {
+        let missing = Hsn1Error::Missing("service");
         let (&size, rest) = self.rest.split_first().ok_or(missing.clone())?;
         let (service, rest) = rest.split_at_checked(size.into()).ok_or(missing)?;
         self.rest = rest;
@@ -225,31 +225,31 @@ impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
     }
 
     /// The only frame, which may be missing: a text.
-    fn text(&self) -> Result<&'a [u8], NumberedError> {
+    fn text(&self) -> Result<&'a [u8], Hsn1Error> {
         self.ends_after(1)?;
         Ok(self.frames.first().map(AsRef::as_ref).unwrap_or_default())
     }
 }
 
-fn check_service(service: &[u8]) -> Result<&[u8], NumberedError> {
+fn check_service(service: &[u8]) -> Result<&[u8], Hsn1Error> {
     let size = service.len();
-    if is_service_name(service) { Ok(service) } else { Err(NumberedError::ServiceName { size }) }
+    if is_service_name(service) { Ok(service) } else { Err(Hsn1Error::ServiceName { size }) }
 }
 
-fn open<F: AsRef<[u8]>>(frames: &[F]) -> Result<(Header, Behind<'_, F>), NumberedError> {
-    let (first, behind) = frames.split_first().ok_or(NumberedError::OtherProtocol)?;
+fn open<F: AsRef<[u8]>>(frames: &[F]) -> Result<(Header, Behind<'_, F>), Hsn1Error> {
+    let (first, behind) = frames.split_first().ok_or(Hsn1Error::OtherProtocol)?;
     let first_size = first.as_ref().len();
     let (header, rest) = Header::parse(first.as_ref())?;
     if let Header::Request { request, first, .. } = header
         && !(1..=request.number).contains(&first)
     {
-        return Err(NumberedError::Number { number: request.number, first });
+        return Err(Hsn1Error::Number { number: request.number, first });
     }
     Ok((header, Behind { first_size, rest, frames: behind }))
 }
 
 /// A broker's look at the frames behind the routing id.
-pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, NumberedError> {
+pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Hsn1Error> {
     let (header, behind) = open(frames)?;
     Ok(match header {
         Header::Request { request, first, lifetime_ms, is_repeated, takes_runs, .. } => {
@@ -276,12 +276,12 @@ pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Num
         }
         Header::Drain => behind.ends_after(0).map(|()| ToBroker::Drain)?,
         Header::Disconnect => behind.text().map(|_| ToBroker::Disconnect)?,
-        Header::Welcome { .. } => return Err(NumberedError::NotForHere(header.name())),
+        Header::Welcome { .. } => return Err(Hsn1Error::NotForHere(header.name())),
     })
 }
 
 /// A client's or a worker's look at what a broker sent.
-pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>, NumberedError> {
+pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>, Hsn1Error> {
     let (header, behind) = open(frames)?;
     Ok(match header {
         Header::Welcome { broker, heartbeat_ms } => {
@@ -304,7 +304,7 @@ pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>,
         Header::Disconnect => FromBroker::Disconnect { text: behind.text()? },
         Header::Drain => behind.ends_after(0).map(|()| FromBroker::Drained)?,
         Header::Ready { .. } | Header::Held => {
-            return Err(NumberedError::NotForHere(header.name()));
+            return Err(Hsn1Error::NotForHere(header.name()));
         }
     })
 }

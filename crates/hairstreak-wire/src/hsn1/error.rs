@@ -1,4 +1,4 @@
-//! `NumberedError`: why a message is no command of HSN1.
+//! `Hsn1Error`: why a message is no command of HSN1.
 
 use super::header::PROTOCOL;
 use super::held::HELD_COUNT_MAX;
@@ -7,7 +7,7 @@ use crate::mdp::SERVICE_NAME_SIZE_MAX;
 
 /// Why a message is no command of HSN1, or not one for this side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NumberedError {
+pub enum Hsn1Error {
     /// It does not begin with [`PROTOCOL`].
     #[error("the header does not begin with \"{}\"", PROTOCOL.escape_ascii())]
     OtherProtocol,
@@ -62,11 +62,11 @@ pub enum NumberedError {
     },
 }
 
-impl NumberedError {
+impl Hsn1Error {
     /// Whose fault it is.
     pub fn blame(&self) -> Blame {
         match self {
-            NumberedError::OtherProtocol | NumberedError::UnknownCommand(_) => Blame::PeerIncompatible,
+            Hsn1Error::OtherProtocol | Hsn1Error::UnknownCommand(_) => Blame::PeerIncompatible,
             _ => Blame::PeerMisbehaved,
         }
     }

@@ -1,6 +1,6 @@
 //! `Header`: the first frame of a command, read and written.
 
-use super::error::NumberedError;
+use super::error::Hsn1Error;
 use super::refusal::Refusal;
 use super::request_id::{ClientId, RequestId};
 
@@ -182,11 +182,11 @@ impl Header {
     }
 
     /// Reads a first frame. Returns what is behind the fields, too: of REQUEST the service's name, of REQUEST and replies a short body.
-    pub fn parse(frame: &[u8]) -> Result<(Header, &[u8]), NumberedError> {
-        let rest = frame.strip_prefix(PROTOCOL).ok_or(NumberedError::OtherProtocol)?;
+    pub fn parse(frame: &[u8]) -> Result<(Header, &[u8]), Hsn1Error> {
+        let rest = frame.strip_prefix(PROTOCOL).ok_or(Hsn1Error::OtherProtocol)?;
         let size = frame.len();
         let Some((&command, rest)) = rest.split_first() else {
-            return Err(NumberedError::HeaderSize { command: 0, size });
+            return Err(Hsn1Error::HeaderSize { command: 0, size });
         };
         let mut fields = Fields(rest);
         let header = match command {
@@ -202,11 +202,11 @@ impl Header {
             10 => Some(Header::Disconnect),
             11 => fields.part_of_run().map(|(request, index, run)| Header::Partial { request, index, run }),
             12 => fields.part_of_run().map(|(request, index, run)| Header::Final { request, index, run }),
-            other => return Err(NumberedError::UnknownCommand(other)),
+            other => return Err(Hsn1Error::UnknownCommand(other)),
         };
         match header {
             Some(header) if fields.0.is_empty() || header.has_body() => Ok((header, fields.0)),
-            _ => Err(NumberedError::HeaderSize { command, size }),
+            _ => Err(Hsn1Error::HeaderSize { command, size }),
         }
     }
 

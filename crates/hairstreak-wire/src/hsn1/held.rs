@@ -1,6 +1,6 @@
 //! The requests that a worker runs, or has the replies to: ranges of numbers, client by client.
 
-use super::error::NumberedError;
+use super::error::Hsn1Error;
 use super::request_id::ClientId;
 
 /// Ranges in one list.
@@ -31,7 +31,7 @@ pub fn encode_held(ranges: impl IntoIterator<Item = Held>) -> Vec<u8> {
 }
 
 /// The ranges of a frame. None ends before it begins; that they do not overlap is not looked at.
-pub fn parse_held(frame: &[u8]) -> Result<impl Iterator<Item = Held> + Clone + '_, NumberedError> {
+pub fn parse_held(frame: &[u8]) -> Result<impl Iterator<Item = Held> + Clone + '_, Hsn1Error> {
     let (ranges, rest) = frame.as_chunks::<RANGE_SIZE>();
     let held = ranges.iter().map(|range| {
         let number = |at: usize| u64::from_be_bytes(std::array::from_fn(|index| range[at + index]));
@@ -41,5 +41,5 @@ pub fn parse_held(frame: &[u8]) -> Result<impl Iterator<Item = Held> + Clone + '
     let is_sound = rest.is_empty()
         && ranges.len() <= HELD_COUNT_MAX
         && held.clone().all(|range| range.first > 0 && range.first <= range.last);
-    if is_sound { Ok(held) } else { Err(NumberedError::Held { size: frame.len() }) }
+    if is_sound { Ok(held) } else { Err(Hsn1Error::Held { size: frame.len() }) }
 }

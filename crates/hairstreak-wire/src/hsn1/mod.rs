@@ -1,6 +1,6 @@
 //! HSN1: Majordomo with numbered requests, between Hairstreak's own clients, brokers and workers.
 //!
-//! Spoken where both sides say in READY that they can ([`Numbered`]); with everybody else it is plain
+//! Spoken where both sides say in READY that they can ([`property`]); with everybody else it is plain
 //! [MDP](crate::mdp). A command is one ZeroMQ message. Its first frame begins with a header of a fixed size for each command. A body
 //! follows in frames of its own; one of a single frame, of up to 256 bytes, lies behind the header in its frame, so that the message has one
 //! frame. Numbers are unsigned and big endian.
@@ -60,10 +60,9 @@ pub use commands::{
     BodyPlace, FromBroker, HeldList, INLINE_BODY_SIZE_MAX, Part, ToBroker, parse_from_broker,
     parse_to_broker, with_body,
 };
-pub use error::NumberedError;
+pub use error::Hsn1Error;
 pub use header::{Encoded, HEADER_SIZE_MAX, Header, PROTOCOL};
 pub use held::{HELD_COUNT_MAX, Held, encode_held, parse_held};
 pub use refusal::Refusal;
 pub use reply_parts::{PartPlace, PartStep, ReplyParts};
-pub use request_id::Numbered;
-pub use request_id::{ClientId, RequestId};
+pub use request_id::{ClientId, RequestId, is_spoken_by, property};

@@ -1,19 +1,19 @@
-//! `RequestId`: which request of which client, as everybody on its way knows it.
+//! `RequestId`: the number of a request and its client.
 //!
-//! - `Numbered`: the property by which a peer tells in READY that it can number requests.
+//! - `property`: the property of READY by which a peer tells that it speaks HSN1.
 
 use std::fmt;
 
-/// A client: 128 random bits, which whoever does not get its requests does not know.
+/// A client: 128 random bits, which only the receivers of its requests know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(pub [u8; 16]);
 
 /// One of a client's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestId {
-    /// Whose.
+    /// The client.
     pub client: ClientId,
-    /// Which; from 1.
+    /// The number, from 1.
     pub number: u64,
 }
 
@@ -41,23 +41,16 @@ impl fmt::Debug for RequestId {
     }
 }
 
-/// The peer speaks [HSN1](super).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Numbered;
-
 const PROPERTY: &str = "X-Hairstreak-Services";
 const VERSION: u8 = 1;
 
-impl Numbered {
-    /// As a property for READY.
-    pub fn to_property(self) -> (String, Vec<u8>) {
-        (PROPERTY.to_owned(), vec![VERSION])
-    }
+/// The property of READY by which this side tells that it speaks [HSN1](super).
+pub fn property() -> (String, Vec<u8>) {
+    (PROPERTY.to_owned(), vec![VERSION])
+}
 
-    /// Whether a peer with these properties can. One that speaks a later version understands this one too.
-    pub fn of<'a>(properties: impl IntoIterator<Item = &'a (String, Vec<u8>)>) -> Option<Numbered> {
-        let mut properties = properties.into_iter();
-        let (_, value) = properties.find(|(name, _)| name.eq_ignore_ascii_case(PROPERTY))?;
-        value.first().is_some_and(|version| *version >= VERSION).then_some(Numbered)
-    }
+/// Whether a peer with these properties speaks [HSN1](super). A peer that speaks a later version understands this version, too.
+pub fn is_spoken_by<'a>(properties: impl IntoIterator<Item = &'a (String, Vec<u8>)>) -> bool {
+    let found = properties.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(PROPERTY));
+    found.and_then(|(_, value)| value.first()).is_some_and(|version| *version >= VERSION)
 }

@@ -49,8 +49,8 @@ fn every_header_comes_back_as_it_was_written_and_in_no_other_size() {
             _ => assert!(Header::parse(&more).is_err(), "{header:?} and more"),
         }
     }
-    assert_eq!(Header::parse(b"HSN1\x0d"), Err(NumberedError::UnknownCommand(13)));
-    assert_eq!(Header::parse(b"HSN2\x09"), Err(NumberedError::OtherProtocol));
+    assert_eq!(Header::parse(b"HSN1\x0d"), Err(Hsn1Error::UnknownCommand(13)));
+    assert_eq!(Header::parse(b"HSN2\x09"), Err(Hsn1Error::OtherProtocol));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_request_whose_first_open_number_is_behind_it_is_refused() {
             takes_runs: false,
         };
         let frames = with_body(header, Some(b"echo"), &[b"body"], owned);
-        assert_eq!(parse_to_broker(&frames), Err(NumberedError::Number { number, first }));
+        assert_eq!(parse_to_broker(&frames), Err(Hsn1Error::Number { number, first }));
     }
 }
 
@@ -200,8 +200,8 @@ fn a_range_that_ends_before_it_begins_is_refused_and_so_are_too_many() {
         parse_held(&bytes).map(|held| held.collect::<Vec<_>>())
     };
     assert_eq!(list(&[range(1, 1), range(3, 9)]), Ok(vec![range(1, 1), range(3, 9)]));
-    assert_eq!(list(&[range(2, 1)]), Err(NumberedError::Held { size: 32 }));
-    assert_eq!(list(&[range(0, 1)]), Err(NumberedError::Held { size: 32 }));
+    assert_eq!(list(&[range(2, 1)]), Err(Hsn1Error::Held { size: 32 }));
+    assert_eq!(list(&[range(0, 1)]), Err(Hsn1Error::Held { size: 32 }));
     let bytes = encode_held(vec![range(1, 1); HELD_COUNT_MAX]);
     assert_eq!(parse_held(&bytes).unwrap().count(), HELD_COUNT_MAX);
     assert!(parse_held(&[&bytes[..], &bytes[..32]].concat()).is_err());
@@ -209,12 +209,10 @@ fn a_range_that_ends_before_it_begins_is_refused_and_so_are_too_many() {
 
 #[test]
 fn peers_that_number_requests_say_so_and_others_do_not() {
-    let property = Numbered.to_property();
-    assert_eq!(Numbered::of(std::slice::from_ref(&property)), Some(Numbered));
-    assert_eq!(Numbered::of(&[(property.0.to_lowercase(), vec![9, 9])]), Some(Numbered));
-    assert_eq!(Numbered::of(&[(property.0.clone(), vec![0])]), None);
-    assert_eq!(Numbered::of(&[(property.0, vec![])]), None);
-    assert_eq!(Numbered::of(&[]), None);
+    let (name, value) = property();
+    let with = |name: String, value: &[u8]| is_spoken_by(&[(name, value.to_vec())]);
+    assert!(with(name.clone(), &value) && with(name.to_lowercase(), &[9, 9]));
+    assert!(!with(name.clone(), &[0]) && !with(name, &[]) && !is_spoken_by(&[]));
 }
 
 proptest! {

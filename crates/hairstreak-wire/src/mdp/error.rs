@@ -1,6 +1,5 @@
 //! `MdpError`: why a message is no command of MDP.
 
-use super::service::SERVICE_NAME_SIZE_MAX;
 use super::version::Version;
 use crate::Blame;
 use crate::blame::escaped;
@@ -69,4 +68,17 @@ impl MdpError {
             _ => None,
         }
     }
+}
+
+/// The longest name of a service, in bytes.
+pub const SERVICE_NAME_SIZE_MAX: usize = 255;
+
+/// Whether a service may be called so: 1 to [`SERVICE_NAME_SIZE_MAX`] bytes, whichever.
+pub fn is_service_name(name: &[u8]) -> bool {
+    (1..=SERVICE_NAME_SIZE_MAX).contains(&name.len())
+}
+
+/// Whether the broker itself answers to the name: `mmi.*` (RFC 8), and `hairstreak.*`.
+pub fn is_management(name: &[u8]) -> bool {
+    name.starts_with(b"mmi.") || name.starts_with(b"hairstreak.")
 }

@@ -1,7 +1,6 @@
 //! What a broker is sent, by clients and by workers, of both versions.
 
-use super::error::MdpError;
-use super::service::is_service_name;
+use super::error::{MdpError, is_service_name};
 use super::version::{Version, WorkerCommand};
 
 /// A command to the broker.

@@ -29,26 +29,23 @@
 //! - `replies`: what a client and a worker are sent
 //! - `heads`: what goes before a body, each way
 //! - `address`: what stands for a client towards a worker
-//! - `service`: what services may be called
-//! - `error`: what is no MDP
+//! - `error`: what is no MDP, and the names of services
 
 mod address;
 mod error;
 mod heads;
 mod incoming;
 mod replies;
-mod service;
 #[cfg(test)]
 mod tests;
 mod version;
 
 pub use address::{ADDRESS_SIZE, Address};
-pub use error::MdpError;
+pub use error::{MdpError, SERVICE_NAME_SIZE_MAX, is_management, is_service_name};
 pub use heads::{
     BODY_FRAME_COUNT_MAX, FRAME_COUNT_MAX, Head, client_reply, client_request, worker_command, worker_ready,
     worker_reply, worker_request,
 };
 pub use incoming::{FromClient, FromPeer, FromWorker, parse};
 pub use replies::{Reply, ToWorker, parse_reply, parse_to_worker};
-pub use service::{SERVICE_NAME_SIZE_MAX, is_management, is_service_name};
 pub use version::{Version, WorkerCommand};

@@ -54,7 +54,7 @@ pub use group::{encode_group, parse_group};
 pub use letter::{LETTER_NOTE_SIZE_MAX, LetterNote};
 pub use ranges::Ranges;
 pub use receiving::ReceivingLink;
-pub use redelivery::{Company, Redelivery, RedeliveryRules, RefusedTasks, Returned};
+pub use redelivery::{LinkChoice, Redelivery, RedeliveryRules, RefusedTasks, Returned};
 pub use refusals::{Refusal, RefusalCause};
 pub use seen::{Ready, Seen};
 pub use sending::{Refused, SendingLink, Settled};

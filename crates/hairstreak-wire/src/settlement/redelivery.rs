@@ -39,14 +39,14 @@ pub struct RedeliveryRules {
     pub alone_deliveries: u16,
 }
 
-/// Which receivers a message may be given to that is sent again.
+/// The links on which a message may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Company {
-    /// Any that has not got one that travels alone.
-    Some,
-    /// One that has nothing unsettled, and gets nothing else until this is settled.
-    None,
-    /// Any: nothing is settled before this is.
+pub enum LinkChoice {
+    /// Any link that has no message that travels alone.
+    Open,
+    /// A link without unsettled messages, which gets no other message until this one is settled.
+    Idle,
+    /// Any link: no message is settled before this one.
     Any,
 }
 
@@ -117,15 +117,15 @@ impl<M> Redelivery<M> {
         !self.is_collected && alone > 0 && task.deliveries >= alone
     }
 
-    /// Which receivers the next to be sent again may be given to, `first_unsettled` being the lowest task that is not
-    /// settled. In order, the first one does not wait for a receiver to have settled others: they wait for it.
-    pub fn company(&self, task: TaskRun, first_unsettled: impl FnOnce() -> Option<TaskId>) -> Company {
+    /// The links on which the next task may be sent again; `first_unsettled` is the lowest task that is not settled. In
+    /// order, the first task does not wait for a receiver to settle others: they wait for it.
+    pub fn link_choice(&self, task: TaskRun, first_unsettled: impl FnOnce() -> Option<TaskId>) -> LinkChoice {
         if self.rules.in_order && first_unsettled().is_none_or(|first| first >= task.id) {
-            Company::Any
+            LinkChoice::Any
         } else if self.travels_alone(task) {
-            Company::None
+            LinkChoice::Idle
         } else {
-            Company::Some
+            LinkChoice::Open
         }
     }
 
@@ -379,17 +379,17 @@ mod tests {
     fn a_suspect_travels_alone_but_the_first_in_order_does_not_wait_for_that() {
         let mut redelivery = Redelivery::<&str>::new(RULES);
         let first = |sequence| move || Some(task(sequence, 0).id);
-        assert_eq!(redelivery.company(task(5, 1), first(5)), Company::Some);
-        assert_eq!(redelivery.company(task(5, 2), first(5)), Company::None);
+        assert_eq!(redelivery.link_choice(task(5, 1), first(5)), LinkChoice::Open);
+        assert_eq!(redelivery.link_choice(task(5, 2), first(5)), LinkChoice::Idle);
         let together = Redelivery::<&str>::new(RedeliveryRules { alone_deliveries: 0, ..RULES });
-        assert_eq!(together.company(task(5, 9), first(5)), Company::Some);
+        assert_eq!(together.link_choice(task(5, 9), first(5)), LinkChoice::Open);
         let mut in_order = Redelivery::<&str>::new(RedeliveryRules { in_order: true, ..RULES });
-        assert_eq!(in_order.company(task(5, 2), first(4)), Company::None);
-        assert_eq!(in_order.company(task(5, 2), first(5)), Company::Any);
-        assert_eq!(in_order.company(task(5, 0), first(5)), Company::Any, "beside a suspect too");
+        assert_eq!(in_order.link_choice(task(5, 2), first(4)), LinkChoice::Idle);
+        assert_eq!(in_order.link_choice(task(5, 2), first(5)), LinkChoice::Any);
+        assert_eq!(in_order.link_choice(task(5, 0), first(5)), LinkChoice::Any, "beside a suspect too");
         redelivery.feed_collector();
         in_order.feed_collector();
-        assert_eq!(redelivery.company(task(5, 9), first(5)), Company::Some, "results kill nobody");
-        assert_eq!(in_order.company(task(5, 9), first(4)), Company::Some);
+        assert_eq!(redelivery.link_choice(task(5, 9), first(5)), LinkChoice::Open, "results kill nobody");
+        assert_eq!(in_order.link_choice(task(5, 9), first(4)), LinkChoice::Open);
     }
 }

@@ -18,6 +18,13 @@
 use crate::Blame;
 use crate::blame::escaped;
 
+/// The name of the mechanism without security.
+pub(super) const NULL: &str = "NULL";
+/// The name of the mechanism with a name and a password in the clear.
+pub(super) const PLAIN: &str = "PLAIN";
+/// The name of the mechanism with keys and encrypted traffic.
+pub(super) const CURVE: &str = "CURVE";
+
 /// The size of a greeting, in bytes.
 pub const GREETING_SIZE: usize = 64;
 

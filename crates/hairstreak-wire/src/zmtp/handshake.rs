@@ -38,9 +38,9 @@ use zeroize::Zeroizing;
 
 use super::command::{self, Command, CommandError};
 use super::frame::{self, FrameError};
-use super::greeting::{GREETING_SIZE, Greeting, GreetingError, START_SIZE};
+use super::greeting::{self, GREETING_SIZE, Greeting, GreetingError, START_SIZE};
 use super::mechanism::curve::CurveCipher;
-use super::mechanism::{Mechanism, Progress, name};
+use super::mechanism::{Mechanism, Progress};
 use super::metadata::MetadataError;
 use super::peer::{LocalPeer, PeerError, RemotePeer};
 use super::role::{Acceptance, Credentials, Entropy, Role, Verdict};
@@ -329,8 +329,8 @@ impl Handshake {
     fn choose(&mut self, greeting: &Greeting, choice: &Choice) -> Result<Option<Mechanism>, HandshakeError> {
         let names = choice.acceptance.names();
         let chosen = greeting.check_mechanism(&names);
-        let ours = chosen.as_ref().ok().or(names.first()).copied().unwrap_or(name::NULL);
-        let as_server = ours != name::NULL;
+        let ours = chosen.as_ref().ok().or(names.first()).copied().unwrap_or(greeting::NULL);
+        let as_server = ours != greeting::NULL;
         self.outbox.extend_from_slice(&Greeting::encode(ours, as_server)[START_SIZE..]);
         let metadata = choice.metadata.clone();
         Ok(Mechanism::of_server(&choice.acceptance, chosen?, metadata, &choice.entropy))

@@ -6,7 +6,6 @@
 //! its way about the credentials it was shown, and goes on when it is told to [`Mechanism::accept`] them.
 
 pub mod curve;
-pub(super) mod name;
 mod null;
 mod plain;
 
@@ -17,6 +16,7 @@ use null::Null;
 use plain::{PlainClient, PlainServer};
 
 use super::command::Command;
+use super::greeting;
 use super::handshake::HandshakeError;
 use super::metadata::Properties;
 use super::role::{Acceptance, Credentials, Entropy, Role};
@@ -73,7 +73,7 @@ impl Mechanism {
             return None;
         }
         Some(match (name, acceptance.curve()) {
-            (name::CURVE, Some(keys)) => {
+            (greeting::CURVE, Some(keys)) => {
                 let (keys, acceptance) = (keys.clone(), Arc::clone(acceptance));
                 Mechanism::CurveServer(Box::new(CurveServer::new(
                     metadata,
@@ -82,7 +82,7 @@ impl Mechanism {
                     entropy.clone(),
                 )))
             }
-            (name::PLAIN, _) => Mechanism::PlainServer(PlainServer::new(metadata)),
+            (greeting::PLAIN, _) => Mechanism::PlainServer(PlainServer::new(metadata)),
             _ => Mechanism::Null(Null::new(metadata, true)),
         })
     }
@@ -90,9 +90,9 @@ impl Mechanism {
     /// The name in the greeting.
     pub(super) fn name(&self) -> &'static str {
         match self {
-            Mechanism::Null(_) => name::NULL,
-            Mechanism::PlainClient(_) | Mechanism::PlainServer(_) => name::PLAIN,
-            Mechanism::CurveClient(_) | Mechanism::CurveServer(_) => name::CURVE,
+            Mechanism::Null(_) => greeting::NULL,
+            Mechanism::PlainClient(_) | Mechanism::PlainServer(_) => greeting::PLAIN,
+            Mechanism::CurveClient(_) | Mechanism::CurveServer(_) => greeting::CURVE,
         }
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
+use super::greeting;
 use super::mechanism::curve::{CookieKeys, KeyPair, PublicKey};
-use super::mechanism::name;
 
 /// The largest username or password, in bytes.
 pub const LOGIN_SIZE_MAX: usize = 255;
@@ -86,8 +86,11 @@ impl Acceptance {
 
     /// The names of what it accepts, the strongest first.
     pub(super) fn names(&self) -> Vec<&'static str> {
-        let offers =
-            [(self.curve.is_some(), name::CURVE), (self.plain, name::PLAIN), (self.null, name::NULL)];
+        let offers = [
+            (self.curve.is_some(), greeting::CURVE),
+            (self.plain, greeting::PLAIN),
+            (self.null, greeting::NULL),
+        ];
         offers.into_iter().filter(|(accepted, _)| *accepted).map(|(_, name)| name).collect()
     }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use hairstreak_wire::settlement::{
-    Company, Redelivery, RedeliveryRules, Refused, Returned, SendingLink, SettlementCommand, SettlementTerms,
-    TaskId, TaskRun, command,
+    LinkChoice, Redelivery, RedeliveryRules, Refused, Returned, SendingLink, SettlementCommand,
+    SettlementTerms, TaskId, TaskRun, command,
 };
 use hairstreak_wire::zmtp;
 
@@ -121,7 +121,7 @@ impl Push {
         if self.redelivery.waiting_count() > 0 || self.unsettled_count() >= self.window {
             return false;
         }
-        let Some(link) = self.choose(net, Company::Some) else { return false };
+        let Some(link) = self.choose(net, LinkChoice::Open) else { return false };
         self.send_on(net, link, task, body.to_vec(), false);
         true
     }
@@ -129,23 +129,23 @@ impl Push {
     pub fn send_waiting_again(&mut self, net: &mut Net) {
         while let Some(task) = self.redelivery.first_waiting() {
             let is_alone = self.redelivery.travels_alone(task);
-            let company = self.redelivery.company(task, || self.first_unsettled());
-            let Some(link) = self.choose(net, company) else { return };
+            let choice = self.redelivery.link_choice(task, || self.first_unsettled());
+            let Some(link) = self.choose(net, choice) else { return };
             let Some((task, body)) = self.redelivery.take_waiting() else { return };
             self.send_on(net, link, task, body, is_alone);
         }
     }
 
     /// Mostly the link with the fewest unsettled messages of those with credit; now and then any.
-    fn choose(&self, net: &mut Net, company: Company) -> Option<usize> {
-        let is_any = company == Company::Some && net.sim.rng.u8(0..8) == 0;
+    fn choose(&self, net: &mut Net, choice: LinkChoice) -> Option<usize> {
+        let is_any = choice == LinkChoice::Open && net.sim.rng.u8(0..8) == 0;
         let fit = self.links.iter().filter_map(|(index, own)| {
             let link = own.link.as_ref()?;
             let unsettled = link.unsettled_count(own.sent);
-            let is_fit = match company {
-                Company::Some => !own.is_alone,
-                Company::None => unsettled == 0,
-                Company::Any => true,
+            let is_fit = match choice {
+                LinkChoice::Open => !own.is_alone,
+                LinkChoice::Idle => unsettled == 0,
+                LinkChoice::Any => true,
             };
             (is_fit && link.room(own.sent) > 0).then_some((own.is_alone, unsettled, *index))
         });

@@ -16,7 +16,7 @@ use hairstreak_socket::{Context, Message, Pull, Push};
 
 use super::core::{burn, process_time, thread_time};
 use super::figures::{CalibrationError, median};
-use crate::topology::settling::settled;
+use crate::topology::stage::settled;
 
 /// A message that takes this long will never come.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -24,6 +24,7 @@ pub use bind::BindError;
 pub use builder::ComponentBuilder;
 pub use component::Component;
 pub use list::{DirectoryEntry, ListError};
+pub use names::Scope;
 pub use object::Kind;
 pub(crate) use object::Object;
 pub use open::OpenError;

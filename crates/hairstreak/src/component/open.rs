@@ -13,10 +13,9 @@ use hairstreak_wire::directory::{Attributes, FieldError, Name};
 use thiserror::Error;
 
 use super::component::Component;
-use super::names::{self, Key, Space};
+use super::names::{self, Key, Scope, Space};
 use super::object::{Kind, Object, Plug};
 use crate::exchange::Style;
-use crate::scope::Scope;
 
 /// Why an exchange or queue could not be opened.
 #[derive(Debug, Error)]

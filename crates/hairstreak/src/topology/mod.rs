@@ -81,7 +81,6 @@ mod duration;
 mod file;
 mod framing;
 mod run;
-pub(crate) mod settling;
 pub mod stage;
 
 pub use definition::{

@@ -1,29 +1,25 @@
-//! `HttpAddress`: where the management HTTP API is and who logs in, as a URL says it.
+//! `HttpAddress`: the place of the management HTTP API and the login, from a URL.
 //!
 //! ```text
 //! http://guest:guest@127.0.0.1:15672     https://admin@broker.example/rabbit
 //! ```
 //!
-//! User and password may have percent escapes. `/api`, with which every path of the API begins, may stand at the end.
+//! User and password may have percent escapes. The path may end with `/api`, with which every path of the API begins.
 
 use std::fmt;
 use std::str::FromStr;
 
-use hairstreak_amqp::Place;
-use hairstreak_amqp::percent::{unescape, unescape_host};
+use hairstreak_amqp::{Place, Url};
 
 /// The port of the API, and the one with TLS.
 const PORT: u16 = 15672;
 const TLS_PORT: u16 = 15671;
-const HOST: &str = "127.0.0.1";
 
-/// Where the API is and who logs in.
+/// The place of the API, and the login.
 #[derive(Clone, PartialEq, Eq)]
 pub struct HttpAddress {
     pub is_tls: bool,
-    /// A name or an address; one of IPv6 stands in brackets.
-    host: String,
-    port: u16,
+    pub place: Place,
     /// The path before `/api`, without a slash at the end.
     prefix: String,
     pub user: Option<String>,
@@ -31,23 +27,18 @@ pub struct HttpAddress {
 }
 
 impl HttpAddress {
-    /// The host and the port to connect to.
-    pub fn tcp(&self) -> Place {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Place::Tcp { host, port: self.port }
-    }
-
-    /// The URL that a request has: a zone of an address means something on this host only (RFC 6874, section 1).
-    pub fn request_url(&self) -> String {
-        match (self.host.split_once('%'), self.to_string()) {
-            (Some((_, zone)), url) => url.replacen(&format!("%{}", zone.trim_end_matches(']')), "", 1),
-            (None, url) => url,
+    /// The host, without brackets.
+    pub fn host(&self) -> &str {
+        match &self.place {
+            Place::Tcp { host, .. } => host,
+            Place::Unix { path } => path,
         }
     }
 
-    /// The host and the port.
-    pub fn place(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+    /// The URL of a request, without the zone of an address: a zone means something on this host only (RFC 6874, section 1).
+    pub fn request_url(&self) -> String {
+        let zone = self.host().split_once('%').map(|(_, zone)| format!("%{zone}"));
+        zone.map_or(self.to_string(), |zone| self.to_string().replacen(&zone, "", 1))
     }
 }
 
@@ -55,7 +46,7 @@ impl HttpAddress {
 impl fmt::Display for HttpAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.is_tls { "https" } else { "http" };
-        write!(f, "{scheme}://{}{}", self.place(), self.prefix)
+        write!(f, "{scheme}://{}{}", self.place, self.prefix)
     }
 }
 
@@ -69,32 +60,23 @@ impl FromStr for HttpAddress {
     type Err = String;
 
     /// Errors do not contain the password.
-    fn from_str(url: &str) -> Result<HttpAddress, String> {
-        let Some((scheme, rest)) = url.split_once("://") else {
-            return Err("the address is http://USER:PASSWORD@HOST:PORT".into());
-        };
-        let is_tls = match &*scheme.to_ascii_lowercase() {
-            "http" => false,
-            "https" => true,
-            "amqp" | "amqps" => {
+    fn from_str(text: &str) -> Result<HttpAddress, String> {
+        let url = Url::parse(text, "the address is http://USER:PASSWORD@HOST:PORT")?;
+        let (is_tls, usual_port) = match &*url.scheme {
+            "http" => (false, PORT),
+            "https" => (true, TLS_PORT),
+            scheme @ ("amqp" | "amqps") => {
                 return Err(format!(
                     "{scheme}:// is for messages; operators' commands need http:// or https://"
                 ));
             }
             scheme => return Err(format!("{scheme}:// is neither http:// nor https://")),
         };
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        if path.contains(['?', '#']) || authority.contains(['?', '#']) {
+        if text.contains(['?', '#']) {
             return Err("the address has a query or a fragment, which the API has no use for".into());
         }
-        let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
-        let (user, password) = match login.split_once(':') {
-            Some((user, password)) => (Some(unescape(user)?), Some(unescape(password)?)),
-            None if login.is_empty() => (None, None),
-            None => (Some(unescape(login)?), None),
-        };
-        let (host, port) = host_and_port(host)?;
-        let path = path.trim_end_matches('/');
+        let (host, port) = url.host_and_port(usual_port)?;
+        let path = url.path.trim_end_matches('/');
         let path =
             path.strip_suffix("api").filter(|rest| rest.is_empty() || rest.ends_with('/')).unwrap_or(path);
         let prefix = match path.trim_matches('/') {
@@ -104,28 +86,9 @@ impl FromStr for HttpAddress {
         if !is_printable(&host) || !is_printable(&prefix) {
             return Err("host and path may only have printable ASCII characters without spaces".into());
         }
-        let port = port.unwrap_or(if is_tls { TLS_PORT } else { PORT });
-        Ok(HttpAddress { is_tls, host, port, prefix, user, password })
+        let place = Place::Tcp { host, port };
+        Ok(HttpAddress { is_tls, place, prefix, user: url.user, password: url.password })
     }
-}
-
-/// A host, in brackets if it is an address of IPv6, and the port if there is one.
-fn host_and_port(authority: &str) -> Result<(String, Option<u16>), String> {
-    let end = authority.rfind(']').map_or(0, |bracket| bracket + 1);
-    let (host, port) = match authority[end..].find(':') {
-        Some(colon) => (&authority[..end + colon], &authority[end + colon + 1..]),
-        None => (authority, ""),
-    };
-    let port = match port {
-        "" => None,
-        port => Some(port.parse().map_err(|_| format!("{port:?} is no port"))?),
-    };
-    let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
-        Some(address) => format!("[{}]", unescape_host(address)?),
-        None if host.is_empty() => HOST.to_owned(),
-        None => host.to_owned(),
-    };
-    Ok((host, port))
 }
 
 fn is_printable(text: &str) -> bool {
@@ -161,7 +124,7 @@ mod tests {
             let address: HttpAddress = url.parse().unwrap();
             assert_eq!(address.to_string(), "http://[fe80::1%eth0]:15672");
             assert_eq!(address.request_url(), "http://[fe80::1]:15672");
-            assert_eq!(address.tcp(), Place::Tcp { host: "fe80::1%eth0".into(), port: 15672 });
+            assert_eq!(address.place, Place::Tcp { host: "fe80::1%eth0".into(), port: 15672 });
         }
     }
 
@@ -177,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_without_the_password() {
+    fn malformed_addresses_are_refused_without_the_password() {
         for url in [
             "",
             "there:15672",

@@ -59,7 +59,7 @@ impl Client {
             .timeout_connect(Some(timeout.min(CONNECT_TIMEOUT_MAX)))
             .timeout_per_call(Some(timeout));
         let authorization = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
-        let connector = ApiConnector { place: address.tcp(), tls };
+        let connector = ApiConnector { place: address.place.clone(), tls };
         let agent = Agent::with_parts(config.build(), connector, Unresolved);
         Client { agent, address, user: user.to_owned(), authorization, timeout }
     }
@@ -145,7 +145,9 @@ impl Client {
         };
         let Some(reason) = said else { return Err(self.no_json(method, path, status, &answer.body)) };
         Err(match status {
-            401 => HttpError::Refused { place: self.address.place(), user: self.user.clone(), reason },
+            401 => {
+                HttpError::Refused { place: self.address.place.to_string(), user: self.user.clone(), reason }
+            }
             404 => HttpError::Missing(request(&method, path)),
             status => HttpError::Rejected { status, reason },
         })
@@ -185,12 +187,12 @@ impl Client {
 
     fn connect_timeout(&self) -> HttpError {
         let seconds = self.timeout.min(CONNECT_TIMEOUT_MAX).as_secs();
-        HttpError::ConnectTimeout { place: self.address.place(), seconds }
+        HttpError::ConnectTimeout { place: self.address.place.to_string(), seconds }
     }
 
     /// An error below the API.
     fn explain(&self, error: Error, request: impl FnOnce() -> String) -> HttpError {
-        let place = self.address.place();
+        let place = self.address.place.to_string();
         match error {
             Error::Other(error) => match error.downcast().map(|error| *error) {
                 Ok(ClientError::Resolve(error)) => HttpError::Resolve(error),

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use hairstreak_amqp::percent::escape;
+use hairstreak_amqp::escape;
 use serde_json::Value;
 
 use super::arguments::{Filter, ListArguments};

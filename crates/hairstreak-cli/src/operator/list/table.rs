@@ -59,7 +59,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::row;
+    use crate::output::row;
 
     #[test]
     fn columns_stand_below_each_other() {

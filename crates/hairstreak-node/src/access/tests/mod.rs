@@ -5,7 +5,6 @@ mod floods;
 mod hashes;
 mod limits;
 mod logins;
-mod patterns;
 mod registry;
 mod topics;
 

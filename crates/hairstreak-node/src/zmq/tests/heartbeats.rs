@@ -13,7 +13,7 @@ use hairstreak_services::broker::{Broker, Options};
 use hairstreak_socket::{Context, Options as SocketOptions, Router};
 use hairstreak_testkit::until;
 use hairstreak_wire::zmtp::frame::{SHORT_HEADER_SIZE, decode_header};
-use hairstreak_wire::zmtp::{Command, command};
+use hairstreak_wire::zmtp::{Command, Greeting, command};
 
 use super::PATIENCE;
 use crate::zmq::driver::Driver;
@@ -66,9 +66,7 @@ struct Peer {
 impl Peer {
     fn new(served: &Served, name: &str) -> Peer {
         let mut stream = TcpStream::connect(served.place.strip_prefix("tcp://").unwrap()).unwrap();
-        let mut greeting = [0; 64];
-        (greeting[0], greeting[9], greeting[10], greeting[11]) = (0xff, 0x7f, 3, 1);
-        greeting[12..16].copy_from_slice(b"NULL");
+        let mut greeting = Greeting::encode("NULL", false);
         stream.write_all(&greeting).unwrap();
         let mut ready = Vec::new();
         command::encode_ready(

@@ -1,4 +1,4 @@
-//! Numbered requests while everybody lives.
+//! Requests of HSN1 without failures.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn a_request_goes_to_a_worker_and_its_reply_comes_back() {
 }
 
 #[test]
-fn numbered_clients_meet_plain_workers_and_plain_clients_numbered_workers() {
+fn hsn1_clients_meet_plain_workers_and_plain_clients_hsn1_workers() {
     let mut bench = Bench::new(Options::default());
     bench.frames("w", &[b"MDPW02", b"\x01", b"echo"]);
     bench.ask("c", 'a', 1);

@@ -29,7 +29,7 @@ fn mmi_tells_which_services_have_workers_and_echoes_its_own_name() {
 }
 
 #[test]
-fn numbered_clients_are_answered_by_number() {
+fn hsn1_clients_are_answered_by_number() {
     let mut bench = Bench::new(Options::default());
     bench.send("c", request('a', 1), &[b"mmi.service", b"echo"]);
     bench.send("c", request('a', 2), &[b"mmi.other", b""]);

@@ -1,4 +1,4 @@
-//! Services in a deterministic simulator: numbered clients that go from broker to broker, workers with reply caches and plain
+//! Services in a deterministic simulator: clients of HSN1 that go from broker to broker, workers with reply caches and plain
 //! ones without, round real [`Broker`]s on a virtual clock. Workers cut the same reply differently.
 //!
 //! A seed decides how many there are, their limits, and what goes wrong: connections end, with what is under way on them;
@@ -32,7 +32,7 @@ fn run(kind: Kind, seed: u64, trace: Trace) -> Trace {
 
 #[test]
 fn each_request_is_answered_once_and_done_again_only_for_a_death() {
-    simulate(Kind::Numbered, "each_request", 300);
+    simulate(Kind::Hsn1, "each_request", 300);
 }
 
 #[test]

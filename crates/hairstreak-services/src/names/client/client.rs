@@ -1,6 +1,7 @@
 //! `Client`: the connection to the directory, its thread, requests and their replies.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -9,14 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::process;
-use hairstreak_socket::{Context, Dealer, Message, Options, RecvError, ResolveError};
+use hairstreak_socket::{
+    ConnectError, Context, Dealer, Message, OpenError, Options, RecvError, ResolveError,
+};
 use hairstreak_wire::directory::{
     Attributes, Endpoint, Envelope, Name, OWNER_SIZE, Owner, Reply, Request, RequestId,
 };
 use rustix::rand::GetRandomFlags;
 use thiserror::Error;
 
-use super::error::BuildError;
 use super::follow::Followed;
 use super::registration::Held;
 use crate::admission::Admission;
@@ -30,6 +32,20 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long one LOOKUP waits in the directory before it is sent anew.
 const LOOKUP_WAIT: Duration = Duration::from_millis(500);
+
+/// An error of starting a client of the directory. An absent directory is no error.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// The directory's address is none.
+    #[error("cannot use the directory: {0}")]
+    Directory(#[from] ConnectError),
+    /// The socket towards the directory could not be opened.
+    #[error("cannot use the directory: {0}")]
+    Socket(#[from] OpenError),
+    /// The thread that talks to the directory could not be started.
+    #[error("cannot use the directory: {0}")]
+    Thread(#[from] io::Error),
+}
 
 /// Called with the reason why somebody still waits for the directory, in the thread that waits.
 pub type OnDelay = Arc<dyn Fn(&ResolveError) + Send + Sync>;
@@ -127,8 +143,8 @@ impl Client {
         credentials: &Credentials,
         on_delay: OnDelay,
     ) -> Result<Arc<Client>, BuildError> {
-        // A context of its own: the thread that waits for replies must not drive the sockets of
-        // whoever builds the node.
+        // A context of its own: the thread that waits for replies must not drive the sockets of the
+        // component.
         let options = Options { security: credentials.security(), ..options() };
         let dealer = Dealer::with_options(&Context::new(), options)?;
         let admission = Mutex::new(Admission::of(&dealer, credentials));
@@ -263,16 +279,16 @@ impl Client {
         }
     }
 
-    /// Refuses a forked child before it touches the lock: a thread that it does not have may hold that.
+    /// Refuses a forked child before it touches the lock, which a thread of the parent may hold.
     fn check_process(&self) -> Result<(), AskError> {
-        if self.is_foreign() {
+        if self.is_forked() {
             return Err(AskError::Forked { directory: self.endpoint.clone() });
         }
         Ok(())
     }
 
-    /// Whether this is a forked child: what the parent holds in the directory stays the parent's.
-    pub(super) fn is_foreign(&self) -> bool {
+    /// Whether this is a forked child. The names that the parent holds stay the parent's.
+    pub(super) fn is_forked(&self) -> bool {
         !process::is_current(self.process)
     }
 

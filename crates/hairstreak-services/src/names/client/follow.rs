@@ -71,7 +71,7 @@ impl Client {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        if self.client.is_foreign() {
+        if self.client.is_forked() {
             return;
         }
         // Taken out first: what it drops may take locks of its own.

@@ -93,18 +93,18 @@ impl Client {
 }
 
 impl Registration {
-    /// Whether the directory agreed the last time it was asked. It may not when this node was cut
-    /// off for longer than its lease and somebody else took the name.
+    /// Whether the directory confirmed the name at the last renewal. It refuses if this component was cut
+    /// off for longer than its lease and another one took the name.
     pub fn is_confirmed(&self) -> bool {
         // It is the parent's, whose lock a forked child does not touch.
-        !self.client.is_foreign()
+        !self.client.is_forked()
             && self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        if self.client.is_foreign() {
+        if self.client.is_forked() {
             return;
         }
         let mut state = self.client.state();

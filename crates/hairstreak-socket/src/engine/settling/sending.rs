@@ -13,7 +13,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use hairstreak_base::Message;
-use hairstreak_wire::settlement::{Company, Outcome, Returned, TaskId, TaskRun};
+use hairstreak_wire::settlement::{LinkChoice, Outcome, Returned, TaskId, TaskRun};
 
 use crate::engine::Engine;
 use crate::engine::link::LinkKind;
@@ -174,8 +174,8 @@ impl State {
             self.due_soon(engine);
             return None;
         }
-        let company = self.sockets[socket].backlog.as_ref()?.company_of_new();
-        let index = self.choose_link(socket, company)?;
+        let choice = self.sockets[socket].backlog.as_ref()?.link_choice_of_new();
+        let index = self.choose_link(socket, choice)?;
         let room = self.room_of(index);
         self.wake_deadlines(engine, socket);
         let link_count = self.sockets[socket].links.len() as u64;
@@ -230,8 +230,8 @@ impl State {
         state.turn_step = usize::from(!is_settled);
     }
 
-    /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those that fit `company`.
-    fn choose_link(&mut self, socket: usize, company: Company) -> Option<usize> {
+    /// The link with room, and credit, that has the fewest unsettled messages for its pace, of those that fit `choice`.
+    fn choose_link(&mut self, socket: usize, choice: LinkChoice) -> Option<usize> {
         let state = &self.sockets[socket];
         let is_any_at_rest = state.backlog.iter().any(|backlog| backlog.receivers.at_rest_count() > 0);
         if state.with_room.is_empty() && !is_any_at_rest {
@@ -240,10 +240,10 @@ impl State {
         let state = &self.sockets[socket];
         let count = state.with_room.len();
         let in_turn = (0..count).map(|offset| state.with_room[(state.send_turn + 1 + offset) % count]);
-        let fit = in_turn.filter(|index| self.may_take(*index, company));
+        let fit = in_turn.filter(|index| self.may_take(*index, choice));
         // The first link at rest is the best of them.
         let mut at_rest = state.backlog.iter().flat_map(|backlog| backlog.receivers.at_rest());
-        let rested = at_rest.find(|index| self.may_take(*index, company));
+        let rested = at_rest.find(|index| self.may_take(*index, choice));
         let field = self.field(socket);
         fit.chain(rested).min_by_key(|index| self.rank(*index, &field))
     }
@@ -265,14 +265,14 @@ impl State {
         }
     }
 
-    /// Whether a message may go there now that is to have such company.
-    fn may_take(&self, index: usize, company: Company) -> bool {
+    /// Whether a link may be given a message of that choice now.
+    fn may_take(&self, index: usize, choice: LinkChoice) -> bool {
         let link = &self.links[index];
         let Some(session) = link.session().filter(|session| session.is_settled()) else { return true };
-        let is_fit = match company {
-            Company::Some => !link.pace.is_alone,
-            Company::None => session.unsettled_count() == 0 && !session.is_stuck(),
-            Company::Any => true,
+        let is_fit = match choice {
+            LinkChoice::Open => !link.pace.is_alone,
+            LinkChoice::Idle => session.unsettled_count() == 0 && !session.is_stuck(),
+            LinkChoice::Any => true,
         };
         is_fit && self.room_of(index) > 0
     }
@@ -311,8 +311,8 @@ impl State {
             self.take_grant_back(socket);
             let Some(backlog) = self.sockets[socket].backlog.as_ref() else { return };
             let alone = backlog.redelivery.travels_alone(task);
-            let company = backlog.redelivery.company(task, || self.first_unsettled(socket));
-            let Some(index) = self.choose_link(socket, company) else { return };
+            let choice = backlog.redelivery.link_choice(task, || self.first_unsettled(socket));
+            let Some(index) = self.choose_link(socket, choice) else { return };
             let Some((task, message)) =
                 self.sockets[socket].backlog.as_mut().and_then(|backlog| backlog.redelivery.take_waiting())
             else {
@@ -458,11 +458,11 @@ impl State {
         }
         let unsettled = self.unsettled_count(socket);
         let Some(backlog) = &mut self.sockets[socket].backlog else { return false };
-        let company = backlog.company_of_new();
+        let choice = backlog.link_choice_of_new();
         !backlog.holds_up_new()
             && backlog.room(unsettled) > 0
             && backlog.redelivery.held_until(Instant::now).is_none()
             && !self.has_letters_enough(socket)
-            && self.choose_link(socket, company).is_some()
+            && self.choose_link(socket, choice).is_some()
     }
 }

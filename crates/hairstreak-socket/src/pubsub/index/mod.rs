@@ -8,7 +8,6 @@
 
 mod children;
 mod entries;
-mod label;
 #[cfg(test)]
 mod model;
 mod node;

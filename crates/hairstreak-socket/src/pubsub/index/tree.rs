@@ -8,8 +8,7 @@ use slab::Slab;
 use thiserror::Error;
 
 use super::entries::Entry;
-use super::label::Label;
-use super::node::Node;
+use super::node::{Label, Node};
 
 const ROOT: u32 = 0;
 

@@ -1,4 +1,4 @@
-//! `Pem`: certificates and private keys in PEM, from a file or from memory.
+//! `Pem`: certificates and private keys in PEM, from a file, from memory or from the system.
 
 use std::fmt;
 use std::fs::File;
@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use rustls::RootCertStore;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls_native_certs::load_native_certs;
 use thiserror::Error;
 use zeroize::Zeroizing;
 
@@ -15,6 +16,8 @@ use super::error::describe;
 
 /// Bytes of one PEM text. The CA roots of a whole system have about 200 KiB.
 const PEM_SIZE_MAX: usize = 4 << 20;
+/// The name of the system's CA roots in errors.
+const SYSTEM_ROOTS: &str = "the CA roots of the system";
 
 /// Why there is no TLS configuration. Each message is one line, and names the file.
 #[derive(Debug, Error)]
@@ -31,6 +34,9 @@ pub enum TlsConfigError {
     /// There is no certificate in the text.
     #[error("{0}: no certificate in PEM in it")]
     NoCertificate(String),
+    /// The system has no CA roots, or none can be read. The text says why.
+    #[error("{SYSTEM_ROOTS}: no certificates{0}; give a file of CA roots")]
+    NoSystemRoots(String),
     /// There is no private key in the text.
     #[error("{0}: no private key in PEM in it")]
     NoKey(String),
@@ -66,6 +72,8 @@ pub enum Pem {
         /// The text.
         bytes: Vec<u8>,
     },
+    /// The CA roots that the variables `SSL_CERT_FILE` and `SSL_CERT_DIR` name, else those of the system.
+    System,
 }
 
 impl Pem {
@@ -84,6 +92,7 @@ impl Pem {
         match self {
             Pem::File(path) => path.display().to_string(),
             Pem::Bytes { name, .. } => name.clone(),
+            Pem::System => SYSTEM_ROOTS.to_owned(),
         }
     }
 
@@ -91,6 +100,15 @@ impl Pem {
     ///
     /// Errors: the text cannot be read, is malformed, or has no certificate.
     pub fn certificates(&self) -> Result<Vec<CertificateDer<'static>>, TlsConfigError> {
+        if let Pem::System = self {
+            let found = load_native_certs();
+            let reason = found.errors.first().map(|error| format!(": {error}")).unwrap_or_default();
+            return if found.certs.is_empty() {
+                Err(TlsConfigError::NoSystemRoots(reason))
+            } else {
+                Ok(found.certs)
+            };
+        }
         let text = self.read()?;
         let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
         let certificates =
@@ -101,17 +119,21 @@ impl Pem {
         Ok(certificates)
     }
 
-    /// The certificates as CA roots.
+    /// The certificates, and the same as CA roots.
     ///
-    /// Errors: as [`Pem::certificates`]; a certificate is malformed.
-    pub(super) fn roots(&self) -> Result<RootCertStore, TlsConfigError> {
+    /// Errors: as [`Pem::certificates`]; a certificate is malformed. A malformed certificate of the system is skipped.
+    pub(super) fn roots(&self) -> Result<(Vec<CertificateDer<'static>>, RootCertStore), TlsConfigError> {
+        let certificates = self.certificates()?;
         let mut roots = RootCertStore::empty();
-        for certificate in self.certificates()? {
-            roots
-                .add(certificate)
-                .map_err(|error| TlsConfigError::Certificate(self.name(), describe(&error)))?;
+        for certificate in &certificates {
+            match roots.add(certificate.clone()) {
+                Err(error) if !matches!(self, Pem::System) => {
+                    return Err(TlsConfigError::Certificate(self.name(), describe(&error)));
+                }
+                _ => {}
+            }
         }
-        Ok(roots)
+        Ok((certificates, roots))
     }
 
     /// The first private key.
@@ -133,6 +155,7 @@ impl Pem {
     fn read(&self) -> Result<Zeroizing<Vec<u8>>, TlsConfigError> {
         let text = match self {
             Pem::Bytes { bytes, .. } => Zeroizing::new(bytes.clone()),
+            Pem::System => return Err(TlsConfigError::NoKey(self.name())),
             Pem::File(path) => {
                 let unreadable = |error| TlsConfigError::Unreadable(self.name(), error);
                 let file = File::open(path).map_err(unreadable)?;

@@ -1,8 +1,8 @@
-//! `ServerTrust` and `ClientTrust`: which certificates of the other side are accepted.
+//! `ServerTrust` and `ClientTrust`: the certificates that are accepted from the other side.
 //!
 //! A certificate leads to one of the given CA roots (RFC 5280, section 6), or is itself one of the given certificates. `openssl req -x509`
-//! makes such a certificate: it is root and end in one, which webpki takes for neither. Its name, its dates and its purpose are checked all
-//! the same, as OpenSSL does. Nobody else could have signed the handshake, so that its own signature says nothing.
+//! makes such a certificate: it is root and end in one, and webpki accepts it as neither. Its name, its dates and its purpose are checked all
+//! the same, as OpenSSL does. The handshake proves that the peer has the key, so that the certificate's own signature is not checked.
 
 use std::sync::Arc;
 
@@ -37,10 +37,11 @@ pub(super) struct ServerTrust {
 impl ServerTrust {
     /// Errors: as [`Pem::roots`].
     pub fn new(roots: &Pem, provider: Arc<CryptoProvider>) -> Result<Arc<ServerTrust>, TlsConfigError> {
-        let by_root = WebPkiServerVerifier::builder_with_provider(roots.roots()?.into(), provider).build();
+        let (given, store) = roots.roots()?;
+        let by_root = WebPkiServerVerifier::builder_with_provider(store.into(), provider).build();
         let by_root =
             by_root.map_err(|error| TlsConfigError::Certificate(roots.name(), error.to_string()))?;
-        Ok(Arc::new(ServerTrust { given: roots.certificates()?, by_root }))
+        Ok(Arc::new(ServerTrust { given, by_root }))
     }
 }
 
@@ -102,11 +103,12 @@ impl ClientTrust {
         is_required: bool,
         provider: Arc<CryptoProvider>,
     ) -> Result<Arc<ClientTrust>, TlsConfigError> {
-        let builder = WebPkiClientVerifier::builder_with_provider(roots.roots()?.into(), provider);
+        let (given, store) = roots.roots()?;
+        let builder = WebPkiClientVerifier::builder_with_provider(store.into(), provider);
         let builder = if is_required { builder } else { builder.allow_unauthenticated() };
         let by_root =
             builder.build().map_err(|error| TlsConfigError::Certificate(roots.name(), error.to_string()))?;
-        Ok(Arc::new(ClientTrust { given: roots.certificates()?, by_root }))
+        Ok(Arc::new(ClientTrust { given, by_root }))
     }
 }
 

@@ -11,12 +11,11 @@ pub mod access;
 mod arguments;
 pub mod basic;
 pub mod channel;
-pub mod confirm;
 pub mod connection;
 pub mod exchange;
 #[expect(clippy::module_inception, reason = "the module's main type")]
 mod method;
 pub mod queue;
-pub mod tx;
 
+pub use channel::{confirm, tx};
 pub use method::{Method, method_id};

@@ -11,7 +11,7 @@ use hairstreak_socket::{Context, Message, OpenError, Options, Push, SendError};
 use super::error::RunError;
 use super::tally::Tally;
 use crate::topology::definition::{Framing, Stage, Work};
-use crate::topology::settling::{plain, settled};
+use crate::topology::stage::{plain, settled};
 
 /// How long the instance whose turn it is is waited for, before the others are asked again.
 const WAIT: Duration = Duration::from_millis(10);

@@ -13,7 +13,7 @@ use thiserror::Error;
 use super::error::RunError;
 use super::tally::Tally;
 use crate::topology::definition::Stage;
-use crate::topology::settling::{plain, settled};
+use crate::topology::stage::{plain, settled};
 
 /// Results taken at once while more are there, and their bytes.
 const BATCH_COUNT: usize = 1024;

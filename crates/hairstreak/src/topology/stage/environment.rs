@@ -1,4 +1,4 @@
-//! The surroundings of a stage's process: its environment variables and sockets, and its command, which dies with it.
+//! The surroundings of a stage's process: its environment variables, its sockets and their options, and its command, which dies with it.
 //!
 //! The variables [`IN`] and [`OUT`] are those that foreign programs rely on.
 
@@ -8,12 +8,13 @@ use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-use hairstreak_socket::{Context, Pull, Push};
+use hairstreak_socket::settlement::{Settlement, Settling};
+use hairstreak_socket::{Context, Options, Pull, Push};
 use rustix::process::{Signal, getppid, set_parent_process_death_signal};
 
 use super::ending::Ending;
 use super::role::Role;
-use crate::topology::settling::settled;
+use crate::topology::definition::MESSAGES_MAX;
 
 /// The status of a command that cannot be started, as in a shell.
 const NOT_STARTED: u8 = 127;
@@ -73,4 +74,26 @@ fn endpoint(variable: &str) -> Result<String, Ending> {
     let value: Option<OsString> = std::env::var_os(variable);
     let missing = || Ending::Fault(format!("{variable} is not set; a stage is started by `hairstreak run`"));
     value.and_then(|value| value.into_string().ok()).ok_or_else(missing)
+}
+
+/// The options of sockets that someone else's program may be connected to. They do not linger: at the end of a run
+/// nobody is there to take unsent messages.
+pub(crate) fn plain() -> Options {
+    Options { linger_ms: 0, ..Options::default() }
+}
+
+/// The options of sockets between the runner and instances that it can start again. Nobody waits for a settlement, so
+/// that settlements are sent in bulk. The unsettled tasks have no bound of their own: a filter may hold back all of its
+/// results until its input ends. The sockets' marks bound the messages on their way to an instance.
+pub(crate) fn settled() -> Options {
+    let count = MESSAGES_MAX as usize;
+    let settlement = Settlement {
+        unsettled_count_max: count,
+        credit_count: count,
+        settling: Settling::ByHand,
+        // A filter that holds its results back would never answer a message that is alone.
+        alone_deliveries: 0,
+        ..Settlement::default()
+    };
+    Options { settlement: Some(settlement), ..plain() }
 }

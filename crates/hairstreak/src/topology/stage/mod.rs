@@ -20,5 +20,6 @@ mod role;
 pub(super) use ending::Ending;
 pub use entry::main;
 pub(super) use environment::{IN, INSTANCE, OUT, RUNNER, STAGE};
+pub(crate) use environment::{plain, settled};
 pub(super) use filter::FINISHED;
 pub(super) use role::Role;

@@ -1,4 +1,4 @@
-//! `Worker`: a numbered one, which keeps its replies and says what it has, or a plain one, which keeps nothing.
+//! `Worker`: of HSN1, which keeps its replies and says what it has, or of plain MDP, which keeps nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -83,7 +83,7 @@ impl Worker {
         encode_held(self.known.keys().map(|id| Held { client: id.client, first: id.number, last: id.number }))
     }
 
-    /// It is connected to a broker, and says so; a numbered one when it has read WELCOME, and what it ends until then goes out
+    /// It is connected to a broker, and says so; a worker of HSN1 when it has read WELCOME, and what it ends until then goes out
     /// before. A plain one that works does not say it before it is done.
     pub fn begin(&mut self, net: &mut Net, broker: usize, link: usize) {
         self.links.insert(broker, link);
@@ -96,7 +96,7 @@ impl Worker {
         }
     }
 
-    /// Every now and then: a numbered one tells what it has from other brokers, a plain one that it lives.
+    /// Every now and then: a worker of HSN1 tells what it has from other brokers, a plain worker that it lives.
     pub fn tick(&mut self, net: &mut Net) {
         for link in self.links.values() {
             match self.version {
@@ -209,7 +209,7 @@ impl Worker {
         }
     }
 
-    /// A numbered one has the body in a frame of its own, where clients have it in the header's.
+    /// A worker of HSN1 has the body in a frame of its own, where clients have it in the header's.
     fn answer(&mut self, net: &mut Net, id: RequestId) {
         let Some(entry) = self.known.get_mut(&id) else { return };
         let Node::Worker(index) = self.life.node else { return };

@@ -24,7 +24,7 @@ const TICK: u64 = 800;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Workers with a memory only.
-    Numbered,
+    Hsn1,
     /// Plain workers too.
     Mixed,
     /// Limits that are reached, and slow workers.
@@ -156,7 +156,7 @@ impl World {
                     self.ledger.answered().filter(|id| is_one(id)).all(|id| self.ledger.refused.contains(id))
                 );
             }
-            Kind::Numbered | Kind::Mixed => assert_eq!(self.ledger.refused.len(), 0),
+            Kind::Hsn1 | Kind::Mixed => assert_eq!(self.ledger.refused.len(), 0),
         }
     }
 
@@ -259,11 +259,11 @@ impl World {
 
     fn start_worker(&mut self, index: usize, life: Life<Node>) {
         // The first one serves every broker.
-        let is_plain = self.kind != Kind::Numbered && index > 0 && self.net.sim.rng.bool();
+        let is_plain = self.kind != Kind::Hsn1 && index > 0 && self.net.sim.rng.bool();
         let version = is_plain.then(|| [Version::V01, Version::V02][self.net.sim.rng.usize(..2)]);
         let announced = self.net.sim.rng.u32(1..8);
         let capacity = if is_plain { self.options.limits.plain_capacity.into() } else { announced };
-        let is_strict = self.kind == Kind::Numbered;
+        let is_strict = self.kind == Kind::Hsn1;
         self.workers[index] = Some(Worker::new(life, version, capacity, self.run_time_max, is_strict));
         for broker in 0..self.brokers.len() {
             if !is_plain || index % self.brokers.len() == broker {

@@ -1,19 +1,22 @@
-//! `hairstreak fabric serve`: runs a fabric until a signal ends it.
+//! `hairstreak fabric serve` and `hairstreak fabric study`.
 
-use std::thread;
-use std::time::Duration;
+use std::fs;
+use std::thread::{self, available_parallelism};
+use std::time::{Duration, Instant};
 
 use hairstreak_transport::vortex::{Fabric, FabricError, FabricOptions};
 use signal_hook::iterator::Signals;
 
-use super::arguments::ServeArguments;
+use super::arguments::{ServeArguments, StudyArguments};
+use super::experiments::{Effort, Study};
+use super::{charts, tables};
 use crate::failure::Failure;
-use crate::output::{announce, note};
+use crate::output::{announce, note, print};
 use crate::signals;
 
-/// Returns when a signal has ended it, which is how it is meant to end.
+/// Runs a fabric until a signal ends it.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
-    // Before it says that it is there: whoever reads that may send a signal at once.
+    // Before the announcement: its reader may send a signal at once.
     let mut signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let &ServeArguments { ref name, heights, angles, networks } = arguments;
     let options = FabricOptions { name: name.clone(), heights, angles, networks };
@@ -45,4 +48,28 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     let time = Duration::from_nanos((slots as f64 * slot) as u64);
     note(&format!("{} cells in {slots} slots, {time:?} of the fabric's time\n", cells.arrived));
     Ok(())
+}
+
+/// Runs the study and prints it.
+pub fn study(arguments: &StudyArguments) -> Result<(), Failure> {
+    if let Some(folder) = &arguments.charts {
+        // An error here comes before the long work.
+        let made = fs::create_dir_all(folder);
+        made.map_err(|error| Failure::failed(format!("cannot make {}: {error}", folder.display())))?;
+    }
+    let began = Instant::now();
+    let threads = arguments.threads.or_else(|| available_parallelism().ok()).map_or(1, Into::into);
+    let study = Study::run(Effort { seed: arguments.seed, threads, scale: arguments.scale });
+    let took = began.elapsed();
+    let drawn = match &arguments.charts {
+        Some(folder) => charts::draw(&study, folder).map_err(Failure::failed)?,
+        None => Vec::new(),
+    };
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&study).map_err(Failure::failed)?;
+        return print(&format!("{text}\n"));
+    }
+    let end = format!("\nseed {}, {:.1} s on {threads} threads\n", study.seed, took.as_secs_f64());
+    let drawn: String = drawn.iter().map(|file| format!("drawn: {file}\n")).collect();
+    print(&(tables::describe(&study) + &end + &drawn))
 }
