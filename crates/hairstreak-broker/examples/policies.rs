@@ -49,12 +49,12 @@ fn main() -> io::Result<()> {
             let others = (1..POLICY_COUNT).map(|number| policy("other", &format!("^other{number}"), number));
             let policies = others.chain([policy("odd", last, -(round as i64))]).map(PolicyChange::Put);
             let start = Instant::now();
-            host.policies_mut().change(policies);
+            host.change_policies(policies);
             let mut cursor = Some(PolicyCursor::default());
             while let Some(from) = cursor {
-                let mut slice = host.policies_mut().slice(from);
+                let mut slice = host.policy_slice(from);
                 slice.match_names();
-                while !host.policies_mut().act(&mut slice, 0, &mut Nowhere) {}
+                while !host.apply_policies(&mut slice, 0, &mut Nowhere) {}
                 cursor = slice.next();
             }
             times.push(start.elapsed().as_secs_f64() * 1e3);

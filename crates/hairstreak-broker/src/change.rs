@@ -33,14 +33,14 @@ pub enum Change {
 
 /// The changes so far, in their order. Nothing is recorded at first.
 #[derive(Debug, Default)]
-pub(crate) struct Changes {
+pub struct Changes {
     is_recording: bool,
     changes: Vec<Change>,
 }
 
 impl Changes {
-    /// Whether changes are recorded from now on. Returns whether they were before.
-    pub(crate) fn record(&mut self, is_recording: bool) -> bool {
+    /// Sets whether changes are recorded from now on. Returns whether they were before.
+    pub fn record(&mut self, is_recording: bool) -> bool {
         std::mem::replace(&mut self.is_recording, is_recording)
     }
 
@@ -61,12 +61,14 @@ impl Changes {
         self.changes.push(change);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there is no change to take.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// Takes the changes.
-    pub(crate) fn take(&mut self) -> Vec<Change> {
+    /// Takes the changes since the last call.
+    pub fn take(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.changes)
     }
 }

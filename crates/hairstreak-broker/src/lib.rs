@@ -6,7 +6,6 @@
 //! Reading order: [`vhost`], [`exchange`], [`queue`], [`message`], [`policy`].
 
 pub mod change;
-mod equivalence;
 mod erlang;
 pub mod exchange;
 pub mod message;

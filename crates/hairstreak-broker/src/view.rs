@@ -1,6 +1,4 @@
 //! Views: owned copies of the objects of a virtual host, for operators. Showing a view holds no lock.
-//!
-//! [`Views`](crate::vhost::Views) makes them.
 
 use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 

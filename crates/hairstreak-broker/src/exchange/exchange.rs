@@ -1,13 +1,12 @@
-//! `Exchange`: one exchange, what it was declared to be and what its bindings do.
+//! `Exchange`: one exchange: its declaration and its bindings.
 
 use hairstreak_wire::amqp::{EncodedTable, FieldValue};
 
 use super::exchange_type::ExchangeType;
 use super::kind::Kind;
 use super::refusals::{self, Place};
-use crate::equivalence::{check_argument, check_property};
 use crate::policy::Applied;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, check_argument, check_property};
 use crate::stats::ExchangeStats;
 
 const ALTERNATE_EXCHANGE: &str = "alternate-exchange";
@@ -18,7 +17,7 @@ pub(super) struct Exchange {
     pub(super) kind: Kind,
     /// The argument `alternate-exchange`.
     declared_alternate: Option<FieldValue>,
-    /// Where messages go that no binding matches: as declared, or as a policy says.
+    /// The exchange for messages that no binding matches: as declared, or as a policy says.
     pub(super) alternate: Option<Box<[u8]>>,
     /// The policies that apply.
     pub(super) policies: Applied,

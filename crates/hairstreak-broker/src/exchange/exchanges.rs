@@ -1,26 +1,24 @@
-//! `Exchanges`: the exchanges of a virtual host and where they send messages. Binding is in `bind`.
-//!
-//! - Policies of exchanges.
+//! `Exchanges`: declaring, deleting and binding the exchanges of a virtual host, and routing messages. Each request is checked before the
+//! [`Topology`] changes.
 
 use std::sync::Arc;
 
-use super::binding::BindingId;
-use super::bindings::Bindings;
+use hairstreak_wire::amqp::FieldTable;
+
+use super::binding::Binding;
 use super::cache::RouteCache;
 use super::destination::{Destination, ExchangeId};
-use super::direct::DefaultExchange;
 use super::exchange::{Exchange, ExchangeDeclaration};
 use super::kind::Kind;
 use super::refusals::{self, Place};
 use super::routing::{Cacheable, Routing};
-use super::table::ExchangeTable;
+use super::topology::Topology;
 use super::walk::Walk;
-use crate::change::{Change, Changes};
 use crate::policy::{Applied, ObjectKind, Policies, PolicyChange};
-use crate::queue::{QueueDeclaration, QueueId};
+use crate::queue::QueueId;
 use crate::refusal::Refusal;
-use crate::stats::ExchangeStats;
 use crate::steps::Steps;
+use crate::view::BindingInfo;
 
 /// The exchanges that each virtual host has, besides the default exchange.
 const STANDARD_EXCHANGES: [(&str, &str); 5] = [
@@ -31,33 +29,21 @@ const STANDARD_EXCHANGES: [(&str, &str); 5] = [
     ("amq.match", "headers"),
 ];
 const RESERVED_PREFIX: &[u8] = b"amq.";
-/// The steps that a binding costs when it goes.
-const BINDING_STEPS: usize = 16;
+/// The steps of an unbind that has exchanges deleted. The rest of them goes later.
+const UNBIND_STEPS: usize = 16_384;
 
-/// All exchanges and bindings of a virtual host.
-///
-/// The owner of a queue announces the queue by [`add_queue`](Exchanges::add_queue) and
-/// [`remove_queue`](Exchanges::remove_queue).
+/// The exchanges and bindings of a virtual host.
 #[derive(Debug)]
 pub struct Exchanges {
     virtual_host: Box<str>,
-    pub(crate) table: ExchangeTable,
-    pub(super) bindings: Bindings,
-    pub(super) default: DefaultExchange,
-    /// The changes of what outlives the node.
-    pub(crate) changes: Changes,
-    /// The policies of the virtual host: exchanges are declared here.
+    pub(crate) topology: Topology,
+    /// The policies of the virtual host, which new exchanges and queues get.
     pub(crate) policies: Arc<Policies>,
     /// The steps that names of declarations took with the patterns of policies.
     pub(crate) pattern_steps: usize,
-    /// The counters of the default exchange.
-    pub(super) default_stats: ExchangeStats,
-    pub(super) generation: u64,
     cache: RouteCache,
     /// The way of the message that was routed last.
     pub(crate) walk: Walk,
-    /// Exchanges that are being deleted.
-    pub(crate) going: Vec<ExchangeId>,
     /// The memory of exchanges and bindings from which one more is refused, in bytes.
     pub(crate) memory_bytes_max: usize,
 }
@@ -75,17 +61,11 @@ impl Exchanges {
     pub fn new(virtual_host: &str) -> Exchanges {
         let mut exchanges = Exchanges {
             virtual_host: virtual_host.into(),
-            table: ExchangeTable::default(),
-            bindings: Bindings::new(),
-            default: DefaultExchange::default(),
-            changes: Changes::default(),
+            topology: Topology::new(),
             policies: Arc::default(),
             pattern_steps: 0,
-            default_stats: ExchangeStats::default(),
-            generation: 0,
             cache: RouteCache::default(),
             walk: Walk::default(),
-            going: Vec::new(),
             memory_bytes_max: usize::MAX,
         };
         for (name, kind) in STANDARD_EXCHANGES {
@@ -108,8 +88,8 @@ impl Exchanges {
     pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
         let kind = kind_of(&declaration.name, &declaration.kind)?;
         let name = &*declaration.name;
-        match self.table.find(name).and_then(|id| self.table.get(id)) {
-            Some(exchange) => exchange.check_equivalence(declaration, kind, self.place(name)),
+        match self.get(name) {
+            Some((_, exchange)) => exchange.check_equivalence(declaration, kind, self.place(name)),
             None => {
                 check_new(name)?;
                 self.check_room(name)?;
@@ -125,24 +105,34 @@ impl Exchanges {
     ///
     /// `ACCESS_REFUSED`: a new exchange with a reserved name.
     pub fn check_whether_new(&self, name: &[u8]) -> Result<bool, Refusal> {
-        if self.table.find(name).is_some() {
+        if self.get(name).is_some() {
             return Ok(false);
         }
         check_new(name).map(|()| true)
     }
 
-    pub(super) fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
+    fn create(&mut self, declaration: ExchangeDeclaration) -> Result<(), Refusal> {
         let kind =
             Kind::from_name(&declaration.kind).ok_or_else(|| refusals::unknown_type(&declaration.kind))?;
         let name = declaration.name.clone();
         let policies =
             self.policies.find(&name, ObjectKind::Exchange, &Applied::default(), &mut self.pattern_steps);
         let exchange = Exchange::new(declaration, kind, policies, self.place(&name))?;
-        let declaration = &exchange.declaration;
-        self.changes.note(declaration.is_durable, || Change::ExchangeDeclared(declaration.clone()));
-        self.table.add(exchange);
-        self.generation += 1;
+        self.topology.add_exchange(exchange);
         Ok(())
+    }
+
+    /// Restores an exchange when the node starts. A reserved name and the limit of memory are no obstacles.
+    ///
+    /// # Errors
+    ///
+    /// `COMMAND_INVALID`, `PRECONDITION_FAILED`: as [`declare`](Exchanges::declare).
+    pub(crate) fn restore(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
+        match self.get(&declaration.name) {
+            Some(_) => self.declare(declaration),
+            None if declaration.name.is_empty() => Err(refusals::default_exchange()),
+            None => self.create(declaration.clone()),
+        }
     }
 
     /// A passive declaration: whether an exchange exists.
@@ -163,18 +153,18 @@ impl Exchanges {
     /// from the exchange.
     pub fn delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
         self.begin_delete(name, if_unused)?;
-        self.remove_going(&mut Steps::unlimited());
+        self.topology.remove_going(&mut Steps::unlimited());
         Ok(())
     }
 
-    /// As [`delete`](Exchanges::delete); [`remove_going`](Exchanges::remove_going) does the rest.
+    /// As [`delete`](Exchanges::delete); [`Topology::remove_going`] does the rest.
     pub(crate) fn begin_delete(&mut self, name: &[u8], if_unused: bool) -> Result<(), Refusal> {
         self.check_deletion(name)?;
-        let Some(id) = self.table.find(name) else { return Ok(()) };
-        if if_unused && self.bindings.has_source(id) {
+        let Some((id, _)) = self.get(name) else { return Ok(()) };
+        if if_unused && self.topology.bindings.has_source(id) {
             return Err(refusals::in_use(self.place(name)));
         }
-        self.begin_removal(id);
+        self.topology.begin_removal(id);
         Ok(())
     }
 
@@ -191,106 +181,162 @@ impl Exchanges {
         Ok(())
     }
 
-    /// A queue is there: the default exchange knows it by its name.
-    pub fn add_queue(&mut self, declaration: &QueueDeclaration, queue: QueueId) {
-        self.default.add(&declaration.name, queue, declaration.is_durable);
-        self.changes.note(declaration.is_durable, || Change::QueueDeclared(declaration.clone()));
-        self.generation += 1;
+    /// Binds a queue to an exchange. A binding that is there already stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED` for the default exchange, `NOT_FOUND`, and `PRECONDITION_FAILED` if the exchange does not take such
+    /// a routing key or arguments, or the limit of memory is reached.
+    pub fn bind_queue(
+        &mut self,
+        exchange: &[u8],
+        queue: QueueId,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        check_not_default(exchange)?;
+        self.bind(exchange, Destination::Queue(queue), key, arguments)
     }
 
-    /// A queue is gone: its bindings go, and with them exchanges that are deleted with their last binding.
-    pub fn remove_queue(&mut self, queue: QueueId) {
-        let steps = &mut Steps::unlimited();
-        self.unbind_all_to(Destination::Queue(queue), steps);
-        self.forget_queue(queue);
-        self.remove_going(steps);
+    /// Takes a binding of a queue back. A binding or an exchange that does not exist is no error.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED` for the default exchange.
+    pub fn unbind_queue(
+        &mut self,
+        exchange: &[u8],
+        queue: QueueId,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        check_not_default(exchange)?;
+        self.unbind(exchange, Destination::Queue(queue), key, arguments);
+        Ok(())
     }
 
-    /// A queue without bindings is gone.
-    pub(crate) fn forget_queue(&mut self, queue: QueueId) {
-        self.generation += 1;
-        if let Some((name, is_durable)) = self.default.remove(queue) {
-            self.changes.note(is_durable, || Change::QueueDeleted { name });
-        }
+    /// Whether the queue has this binding.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`unbind_queue`](Exchanges::unbind_queue).
+    pub fn is_bound(
+        &self,
+        exchange: &[u8],
+        queue: QueueId,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<bool, Refusal> {
+        check_not_default(exchange)?;
+        Ok(self.get(exchange).is_some_and(|(source, _)| {
+            let binding = Binding::new(source, Destination::Queue(queue), key, arguments);
+            self.topology.bindings.find(&binding).is_some()
+        }))
     }
 
-    /// Removes the bindings to a queue or an exchange. Returns whether none is left.
-    pub(crate) fn unbind_all_to(&mut self, destination: Destination, steps: &mut Steps) -> bool {
-        while let Some(id) = self.bindings.first_of_destination(destination) {
-            if steps.are_spent() {
-                return false;
-            }
-            self.remove_binding(id, steps);
-        }
-        true
+    /// Binds the exchange `destination` to the exchange `source`: messages go from the source to the destination.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`bind_queue`](Exchanges::bind_queue), for both exchanges.
+    pub fn bind_exchange(
+        &mut self,
+        destination: &[u8],
+        source: &[u8],
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        check_not_default(destination)?;
+        check_not_default(source)?;
+        self.find(source)?;
+        let (destination, _) = self.find(destination)?;
+        self.bind(source, Destination::Exchange(destination), key, arguments)
     }
 
-    /// Removes a binding. An exchange that is deleted with its last binding begins to go.
-    pub(super) fn remove_binding(&mut self, id: BindingId, steps: &mut Steps) {
-        self.generation += 1;
-        steps.charge(BINDING_STEPS);
-        self.note_unbound(id);
-        let Some(binding) = self.bindings.remove(id) else { return };
-        let source = binding.source;
-        let Some(exchange) = self.table.get_mut(source) else { return };
-        let unbind_steps = exchange.bindings.unbind_steps();
-        // The bindings of an exchange that goes are dropped with it where that costs less.
-        if !exchange.is_going || unbind_steps == 1 {
-            steps.charge(unbind_steps);
-            exchange.bindings.unbind(id, &binding);
+    /// Takes a binding between two exchanges back. A binding or an exchange that does not exist is no error.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED` for the default exchange.
+    pub fn unbind_exchange(
+        &mut self,
+        destination: &[u8],
+        source: &[u8],
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        check_not_default(destination)?;
+        check_not_default(source)?;
+        if let Some((destination, _)) = self.get(destination) {
+            self.unbind(source, Destination::Exchange(destination), key, arguments);
         }
-        if exchange.declaration.is_auto_delete && !self.bindings.has_source(source) {
-            self.begin_removal(source);
-        }
+        Ok(())
     }
 
-    fn begin_removal(&mut self, id: ExchangeId) {
-        self.generation += 1;
-        if let Some(exchange) = self.table.get_mut(id)
-            && !std::mem::replace(&mut exchange.is_going, true)
-        {
-            self.going.push(id);
-        }
+    /// Restores a binding when the node starts. The limit of memory is no obstacle. `queue` is the destination, if that is a queue.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`: an exchange does not exist. `PRECONDITION_FAILED`: the exchange does not take such a binding.
+    pub(crate) fn restore_binding(
+        &mut self,
+        binding: &BindingInfo,
+        queue: Option<QueueId>,
+    ) -> Result<(), Refusal> {
+        let destination = match queue {
+            Some(queue) => Destination::Queue(queue),
+            None => Destination::Exchange(self.find(&binding.destination)?.0),
+        };
+        let limit = std::mem::replace(&mut self.memory_bytes_max, usize::MAX);
+        let bound =
+            self.bind(&binding.source, destination, &binding.routing_key, &binding.arguments.decode());
+        self.memory_bytes_max = limit;
+        bound
     }
 
-    /// Continues to delete exchanges: their bindings are deleted first, and an exchange keeps its name until the last deletion is recorded. Returns whether
-    /// all are deleted.
-    pub(crate) fn remove_going(&mut self, steps: &mut Steps) -> bool {
-        while let Some(id) = self.going.last().copied() {
-            while let Some(binding) = self.bindings.first_of_source(id) {
-                if steps.are_spent() {
-                    return false;
-                }
-                self.remove_binding(binding, steps);
-            }
-            if !self.unbind_all_to(Destination::Exchange(id), steps) {
-                return false;
-            }
-            self.going.retain(|other| *other != id);
-            self.remove_exchange(id);
+    fn bind(
+        &mut self,
+        source: &[u8],
+        destination: Destination,
+        key: &[u8],
+        arguments: &FieldTable,
+    ) -> Result<(), Refusal> {
+        let (id, exchange) = self.find(source)?;
+        let binding = Binding::new(id, destination, key, arguments);
+        if self.topology.bindings.find(&binding).is_some() {
+            return Ok(());
         }
-        true
+        self.check_room(source)?;
+        exchange.bindings.check(key, arguments)?;
+        self.topology.add_binding(&binding, arguments);
+        Ok(())
+    }
+
+    fn unbind(&mut self, source: &[u8], destination: Destination, key: &[u8], arguments: &FieldTable) {
+        let Some((source, _)) = self.get(source) else { return };
+        let binding = Binding::new(source, destination, key, arguments);
+        if let Some(id) = self.topology.bindings.find(&binding) {
+            let steps = &mut Steps::default();
+            steps.begin(UNBIND_STEPS);
+            self.topology.remove_binding(id, steps);
+            self.topology.remove_going(steps);
+        }
     }
 
     /// Whether the name is that of a topic exchange.
     pub fn is_topic(&self, name: &[u8]) -> bool {
-        let exchange = self.table.find(name).and_then(|id| self.table.get(id));
-        exchange.is_some_and(|exchange| exchange.kind == Kind::Topic)
+        self.get(name).is_some_and(|(_, exchange)| exchange.kind == Kind::Topic)
     }
 
     /// Grows with each change that may change a route.
+    #[inline]
     pub fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    /// The memory of exchanges and bindings, in bytes.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes() + self.bindings.memory_bytes()
+        self.topology.generation
     }
 
     /// Checks that there may be one exchange more, or one binding from this exchange.
-    pub(super) fn check_room(&self, exchange: &[u8]) -> Result<(), Refusal> {
-        if self.memory_bytes() < self.memory_bytes_max {
+    fn check_room(&self, exchange: &[u8]) -> Result<(), Refusal> {
+        if self.topology.memory_bytes() < self.memory_bytes_max {
             return Ok(());
         }
         Err(refusals::no_room(self.memory_bytes_max, self.place(exchange)))
@@ -325,21 +371,21 @@ impl Exchanges {
         targets.clear();
         if message.exchange.is_empty() {
             steps.charge(message.extra_keys.len());
-            self.walk.find_queues(message.keys(), |name| self.default.find(name), targets);
+            self.walk.find_queues(message.keys(), |name| self.topology.default.find(name), targets);
             return Ok((ExchangeId::DEFAULT, Some(by_key(message))));
         }
         let (id, exchange) = self.find(message.exchange)?;
         if exchange.declaration.is_internal && publisher == Publisher::Client {
             return Err(refusals::internal(self.place(message.exchange)));
         }
-        // For the other types the cache would cost what it saves.
+        // For the other types the cache saves nothing.
         let may_be_cached = exchange.kind == Kind::Topic && message.extra_keys.is_empty();
-        if may_be_cached && let Some(known) = self.cache.find(self.generation, id, message.key) {
+        if may_be_cached && let Some(known) = self.cache.find(self.topology.generation, id, message.key) {
             targets.extend_from_slice(known);
             return Ok((id, Some(Cacheable::Yes)));
         }
-        self.walk.begin(&self.table, id);
-        let cacheable = self.walk.go_on(&mut self.table, message, load, steps, targets);
+        self.walk.begin(&self.topology.table, id);
+        let cacheable = self.walk.go_on(&mut self.topology.table, message, load, steps, targets);
         let cacheable = cacheable.map(|cacheable| cacheable.and(by_key(message)));
         if may_be_cached && cacheable == Some(Cacheable::Yes) {
             self.cache.offer(id, message.key, targets);
@@ -347,14 +393,52 @@ impl Exchanges {
         Ok((id, cacheable))
     }
 
+    fn get(&self, name: &[u8]) -> Option<(ExchangeId, &Exchange)> {
+        let id = self.topology.table.find(name)?;
+        Some((id, self.topology.table.get(id)?))
+    }
+
     /// An exchange that exists.
     ///
     /// # Errors
     ///
     /// `NOT_FOUND`.
-    pub(super) fn find(&self, name: &[u8]) -> Result<(ExchangeId, &Exchange), Refusal> {
-        let found = self.table.find(name).and_then(|id| Some((id, self.table.get(id)?)));
-        found.ok_or_else(|| refusals::not_found(self.place(name)))
+    fn find(&self, name: &[u8]) -> Result<(ExchangeId, &Exchange), Refusal> {
+        self.get(name).ok_or_else(|| refusals::not_found(self.place(name)))
+    }
+
+    /// Changes the policies. Exchanges that are declared later have the new policies; existing exchanges get them by
+    /// [`apply_policies`](Exchanges::apply_policies).
+    pub(crate) fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
+        let policies = Arc::make_mut(&mut self.policies);
+        changes.into_iter().for_each(|change| policies.change(change));
+    }
+
+    /// Visits the exchanges at some positions with the policies that apply to them.
+    pub(crate) fn visit_policies(
+        &self,
+        from: usize,
+        count_max: usize,
+        mut visit: impl FnMut(&[u8], &Applied),
+    ) -> Option<usize> {
+        self.topology
+            .table
+            .visit(from, count_max, |exchange| visit(&exchange.declaration.name, &exchange.policies))
+    }
+
+    /// Other policies apply to an exchange, unless newer ones do.
+    pub(crate) fn apply_policies(&mut self, name: &[u8], applied: &Applied) {
+        let table = &mut self.topology.table;
+        let Some(exchange) = table.find(name).and_then(|id| table.get_mut(id)) else { return };
+        if exchange.policies.generation() >= applied.generation() {
+            return;
+        }
+        if applied.is_same(&exchange.policies) {
+            exchange.policies = applied.clone();
+        } else {
+            exchange.set_policies(applied.clone());
+            self.topology.generation += 1;
+        }
     }
 
     fn place<'a>(&'a self, exchange: &'a [u8]) -> Place<'a> {
@@ -362,7 +446,7 @@ impl Exchanges {
     }
 }
 
-/// Whether nothing but exchange and routing key can have decided on a route.
+/// Whether the exchange and the routing key alone decide on a route.
 fn by_key(message: &Routing<'_>) -> Cacheable {
     if message.extra_keys.is_empty() { Cacheable::Yes } else { Cacheable::No }
 }
@@ -388,44 +472,11 @@ fn check_new(name: &[u8]) -> Result<(), Refusal> {
     if name.starts_with(RESERVED_PREFIX) { Err(refusals::reserved_name(name)) } else { Ok(()) }
 }
 
-/// Refuses the default exchange, which nobody declares, deletes or binds.
+/// Refuses the default exchange, which cannot be declared, deleted or bound.
 ///
 /// # Errors
 ///
 /// `ACCESS_REFUSED`.
 pub fn check_not_default(exchange: &[u8]) -> Result<(), Refusal> {
     if exchange.is_empty() { Err(refusals::default_exchange()) } else { Ok(()) }
-}
-
-impl Exchanges {
-    /// Changes the policies. Exchanges that are declared later have the new policies; existing exchanges get them by
-    /// [`apply_policies`](Exchanges::apply_policies).
-    pub(crate) fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
-        let policies = Arc::make_mut(&mut self.policies);
-        changes.into_iter().for_each(|change| policies.change(change));
-    }
-
-    /// Visits the exchanges at some positions with the policies that apply to them.
-    pub(crate) fn visit_policies(
-        &self,
-        from: usize,
-        count_max: usize,
-        mut visit: impl FnMut(&[u8], &Applied),
-    ) -> Option<usize> {
-        self.table.visit(from, count_max, |exchange| visit(&exchange.declaration.name, &exchange.policies))
-    }
-
-    /// Other policies apply to an exchange, unless newer ones do.
-    pub(crate) fn apply_policies(&mut self, name: &[u8], applied: &Applied) {
-        let Some(exchange) = self.table.find(name).and_then(|id| self.table.get_mut(id)) else { return };
-        if exchange.policies.generation() >= applied.generation() {
-            return;
-        }
-        if applied.is_same(&exchange.policies) {
-            exchange.policies = applied.clone();
-        } else {
-            exchange.set_policies(applied.clone());
-            self.generation += 1;
-        }
-    }
 }

@@ -9,15 +9,15 @@
 //!
 //! The semantics, reply codes and texts are those of RabbitMQ 3.10.
 //!
-//! - `exchanges`, `bind`: the public face, [`Exchanges`]
+//! - `exchanges`: the requests of clients, and routing: [`Exchanges`]
+//! - `topology`: adding, removing, recording and listing exchanges, queues and bindings: [`Topology`]
 //! - `routing`: the parts of a message that decide its route
 //! - `kind`: the types of exchanges by name; `exchange_type`: a type as a trait. Each type is a file: `direct` (with fanout and the default
 //!   exchange), `topic`, `headers`, `consistent_hash`, `load_balancing`
 //! - `exchange`, `table`: one exchange, and all by name
 //! - `binding`, `bindings`: one binding, and all by their two ends
 //! - `destination`: the destinations of bindings
-//! - `walk`: a message's way through the exchanges; `stamps`: what the way has met; `cache`: ways that were taken before
-//! - `listing`, `recording`: exchanges for operators, and for the disk
+//! - `walk`: a message's way through the exchanges; `stamps`: exchanges and queues on the way; `cache`: ways that were taken before
 //! - `refusals`: the texts
 //!
 //! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
@@ -25,7 +25,6 @@
 //!
 //! Not here: permissions, and whether queues exist.
 
-mod bind;
 mod binding;
 mod bindings;
 mod cache;
@@ -38,9 +37,7 @@ mod exchange_type;
 mod exchanges;
 mod headers;
 mod kind;
-mod listing;
 mod load_balancing;
-mod recording;
 mod refusals;
 mod routing;
 mod stamps;
@@ -48,6 +45,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod topic;
+mod topology;
 mod walk;
 
 pub(crate) use destination::{Destination, ExchangeId};
@@ -56,4 +54,5 @@ pub(crate) use exchanges::Publisher;
 pub use exchanges::{Exchanges, check_declaration, check_not_default};
 pub(crate) use routing::distinct;
 pub use routing::{Cacheable, Routing};
+pub use topology::Topology;
 pub(crate) use walk::Walk;

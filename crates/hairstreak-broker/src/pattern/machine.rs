@@ -1,4 +1,4 @@
-//! `Program::find`: matches a program with a name, and counts the steps.
+//! `find`: matches a program with a name, and counts the steps.
 //!
 //! A step is one instruction. A program that looks around or refers back goes one way after the other. Each way that was left open and each
 //! value of a register that was overwritten is kept until the match returns there, so that memory, too, is bounded by steps. The program of a
@@ -41,76 +41,74 @@ fn take_steps(steps: &mut usize, count: usize) -> Result<(), OutOfSteps> {
     left.map(drop).ok_or(OutOfSteps)
 }
 
-impl Program {
-    /// Whether the pattern is somewhere in `name`. Takes the steps from `steps`.
-    ///
-    /// Errors: the steps are not enough.
-    pub(super) fn find(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
-        if self.is_regular { self.find_at_once(name, steps) } else { self.find_in_turn(name, steps) }
-    }
+/// Whether the pattern is somewhere in `name`. Takes the steps from `steps`.
+///
+/// Errors: the steps are not enough.
+pub(super) fn find(program: &Program, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+    if program.is_regular { find_at_once(program, name, steps) } else { find_in_turn(program, name, steps) }
+}
 
-    fn find_in_turn(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
-        take_steps(steps, self.register_count / STEP_SIZE)?;
-        let mut machine = Machine {
-            name,
-            position: 0,
-            registers: vec![NONE; self.register_count],
-            overwritten: Vec::new(),
-            ways: Vec::new(),
-        };
-        for start in 0..=name.len() {
-            machine.position = start;
-            if machine.run(&self.instructions, steps)? {
-                return Ok(true);
-            }
-            machine.restore(0);
+fn find_in_turn(program: &Program, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+    take_steps(steps, program.register_count / STEP_SIZE)?;
+    let mut machine = Machine {
+        name,
+        position: 0,
+        registers: vec![NONE; program.register_count],
+        overwritten: Vec::new(),
+        ways: Vec::new(),
+    };
+    for start in 0..=name.len() {
+        machine.position = start;
+        if machine.run(&program.instructions, steps)? {
+            return Ok(true);
         }
-        Ok(false)
+        machine.restore(0);
     }
+    Ok(false)
+}
 
-    /// As `find`, for a regular expression.
-    fn find_at_once(&self, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
-        take_steps(steps, self.instructions.len() / STEP_SIZE)?;
-        // The position behind the last one at which the match came to each instruction.
-        let mut marks = vec![0; self.instructions.len()];
-        let (mut places, mut next_places) = (Vec::new(), Vec::new());
-        for position in 0..=name.len() {
-            places.push(0);
-            while let Some(place) = places.pop() {
-                take_steps(steps, 1)?;
-                if std::mem::replace(&mut marks[place], position + 1) == position + 1 {
-                    continue;
-                }
-                let byte = name.get(position);
-                let is_next = match &self.instructions[place] {
-                    Instruction::Byte(meant) => byte == Some(meant),
-                    Instruction::Set(set) => byte.is_some_and(|byte| set[usize::from(*byte)]),
-                    Instruction::Assert(assertion) => {
-                        if holds(*assertion, name, position) {
-                            places.push(place + 1);
-                        }
-                        false
-                    }
-                    Instruction::Split { first, second } => {
-                        places.extend([*first, *second]);
-                        false
-                    }
-                    Instruction::Jump(target) => {
-                        places.push(*target);
-                        false
-                    }
-                    Instruction::Match => return Ok(true),
-                    // Programs of regular expressions have no others.
-                    _ => false,
-                };
-                if is_next {
-                    next_places.push(place + 1);
-                }
+/// As `find`, for a regular expression.
+fn find_at_once(program: &Program, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
+    take_steps(steps, program.instructions.len() / STEP_SIZE)?;
+    // The position behind the last one at which the match came to each instruction.
+    let mut marks = vec![0; program.instructions.len()];
+    let (mut places, mut next_places) = (Vec::new(), Vec::new());
+    for position in 0..=name.len() {
+        places.push(0);
+        while let Some(place) = places.pop() {
+            take_steps(steps, 1)?;
+            if std::mem::replace(&mut marks[place], position + 1) == position + 1 {
+                continue;
             }
-            std::mem::swap(&mut places, &mut next_places);
+            let byte = name.get(position);
+            let is_next = match &program.instructions[place] {
+                Instruction::Byte(meant) => byte == Some(meant),
+                Instruction::Set(set) => byte.is_some_and(|byte| set[usize::from(*byte)]),
+                Instruction::Assert(assertion) => {
+                    if holds(*assertion, name, position) {
+                        places.push(place + 1);
+                    }
+                    false
+                }
+                Instruction::Split { first, second } => {
+                    places.extend([*first, *second]);
+                    false
+                }
+                Instruction::Jump(target) => {
+                    places.push(*target);
+                    false
+                }
+                Instruction::Match => return Ok(true),
+                // Programs of regular expressions have no others.
+                _ => false,
+            };
+            if is_next {
+                next_places.push(place + 1);
+            }
         }
-        Ok(false)
+        std::mem::swap(&mut places, &mut next_places);
     }
+    Ok(false)
 }
 
 impl Machine<'_> {

@@ -10,6 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fancy_regex::{BytesMode, Error, Expr, RegexBuilder};
 
+use super::machine;
 use super::pcre;
 use super::plain::PlainPattern;
 use super::program::{self, PROGRAM_MAX, Program};
@@ -76,7 +77,7 @@ impl Pattern {
     /// As [`find`](Pattern::find), with the steps that are left for several matches. Takes those of this match from them.
     pub fn find_within(&self, name: &[u8], steps: &mut usize) -> Option<bool> {
         if let Kind::Program(program) = &self.0 {
-            return program.find(name, steps).ok();
+            return machine::find(program, name, steps).ok();
         }
         let Some(left) = steps.checked_sub(1 + name.len()) else {
             *steps = 0;

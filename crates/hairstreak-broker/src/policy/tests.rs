@@ -16,14 +16,8 @@ fn policies_of(policies: impl IntoIterator<Item = Policy>) -> Policies {
     all
 }
 
-impl Policies {
-    fn for_queue(&self, name: &[u8], kind: QueueKind) -> Applied {
-        self.find(name, ObjectKind::Queue(kind), &Applied::default(), &mut 0)
-    }
-
-    fn for_exchange(&self, name: &[u8]) -> Applied {
-        self.find(name, ObjectKind::Exchange, &Applied::default(), &mut 0)
-    }
+fn for_queue(policies: &Policies, name: &[u8], kind: QueueKind) -> Applied {
+    policies.find(name, ObjectKind::Queue(kind), &Applied::default(), &mut 0)
 }
 
 fn policy_of(definition: FieldTable, scope: Scope) -> Result<Policy, String> {
@@ -198,9 +192,10 @@ fn objects_are_named_as_in_the_http_api() {
 fn applies(apply_to: ApplyTo, name: &str, value: FieldValue) -> [bool; 3] {
     let policy = Policy::new("p", "^q", apply_to, 0, one(name, value), Scope::User).unwrap();
     let policies = policies_of([policy]);
-    let is_for_queue = |kind| policies.for_queue(b"q", kind).user_name().is_some();
+    let is_for_queue = |kind| for_queue(&policies, b"q", kind).user_name().is_some();
     let [classic, quorum] = QueueKind::ALL.map(is_for_queue);
-    [classic, quorum, policies.for_exchange(b"q").user_name().is_some()]
+    let for_exchange = policies.find(b"q", ObjectKind::Exchange, &Applied::default(), &mut 0);
+    [classic, quorum, for_exchange.user_name().is_some()]
 }
 
 #[test]
@@ -260,7 +255,7 @@ fn the_highest_priority_wins_and_the_first_name_of_equals() {
         policy("other", "^r", 9),
     ];
     let policies = policies_of(all);
-    let name_of = |queue: &[u8]| policies.for_queue(queue, QueueKind::Classic).user_name().unwrap();
+    let name_of = |queue: &[u8]| for_queue(&policies, queue, QueueKind::Classic).user_name().unwrap();
     assert_eq!([name_of(b"q"), name_of(b"r"), name_of(b"s")], ["first", "other", "low"]);
 }
 
@@ -274,7 +269,7 @@ fn an_operator_policy_limits_the_policy_of_a_user() {
             };
             let given = [one(user, Scope::User), one(operator, Scope::Operator)];
             let policies = policies_of(given.into_iter().flatten());
-            let effective = policies.for_queue(b"q", QueueKind::Quorum).effective();
+            let effective = for_queue(&policies, b"q", QueueKind::Quorum).effective();
             let fields = effective.iter();
             fields.map(|(name, value)| (String::from_utf8_lossy(name).into_owned(), value.clone())).collect()
         };
@@ -401,7 +396,7 @@ fn a_name_takes_a_bounded_number_of_steps() {
     let count = NAME_STEPS_MAX / STEPS_MAX;
     let find = |hard_count, name: &[u8]| {
         let all = (0..hard_count).map(hard).chain([easy("last", 0)]);
-        policies_of(all).for_queue(name, QueueKind::Classic).user_name()
+        for_queue(&policies_of(all), name, QueueKind::Classic).user_name()
     };
     assert_eq!(find(count - 1, &[b'a'; 255]).as_deref(), Some("last"));
     assert_eq!(find(count, &[b'a'; 255]), None);

@@ -12,9 +12,8 @@ use super::kind::{QUEUE_TYPE, QueueKind};
 use super::ready::Ready;
 use super::rotation::Rotation;
 use super::settings::{Overflow, Settings};
-use crate::equivalence::{check_argument, check_property};
 use crate::policy::Applied;
-use crate::refusal::Refusal;
+use crate::refusal::{Refusal, check_argument, check_property};
 use crate::stats::QueueStats;
 use crate::vhost::{ConnectionId, ConsumerId};
 

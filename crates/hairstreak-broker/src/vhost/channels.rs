@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use hairstreak_wire::amqp::ReplyCode;
 use slab::Slab;
 
 use super::outbox::{ChannelId, ConnectionId, ConsumerId};
@@ -9,13 +10,15 @@ use super::publishing::Outcome;
 use super::unacked::{Unacked, UnackedRing};
 use crate::message::MessageId;
 use crate::queue::QueueId;
+use crate::refusal::Refusal;
 use crate::stats::ChannelStats;
 use crate::steps::visit_slice;
+use crate::view::ChannelInfo;
 
 /// The modes that the client has asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelMode {
-    /// Confirms of what it publishes.
+    /// Confirms of published messages.
     pub is_confirming: bool,
     /// Transactions.
     pub is_transactional: bool,
@@ -47,7 +50,7 @@ pub(super) struct Channel {
     pub(super) consumers: Vec<ConsumerId>,
     /// Consumers without credit.
     pub(super) stalled: Vec<ConsumerId>,
-    /// How often a consumer has stalled.
+    /// The number of times that a consumer has stalled.
     pub(super) stall_count: u64,
     pub(super) reply_consumer: Option<ReplyConsumer>,
     /// The outcome of a message that took more than one call.
@@ -78,7 +81,7 @@ impl Channel {
         self.reply_count += 1;
     }
 
-    /// The counters. What was delivered follows from the tags, and from what was settled and is still to be.
+    /// The counters. The deliveries follow from the tags, from the settled deliveries and from those to be settled.
     pub(super) fn stats(&self) -> ChannelStats {
         let mut stats = self.counted;
         let messages = &mut stats.messages;
@@ -125,9 +128,9 @@ pub(super) struct Connection {
     pub(super) chore_count: usize,
 }
 
-/// All connections and channels.
+/// The connections and channels of a virtual host.
 #[derive(Debug, Default)]
-pub(super) struct Channels {
+pub struct Channels {
     channels: Slab<Channel>,
     connections: Vec<Connection>,
     /// The memory of all deliveries that are not settled, in bytes.
@@ -139,8 +142,44 @@ impl Channels {
         Channels::default()
     }
 
-    pub(super) fn count(&self) -> usize {
+    /// The number of channels.
+    pub fn count(&self) -> usize {
         self.channels.len()
+    }
+
+    /// A channel that is open.
+    pub fn info(&self, id: ChannelId) -> Option<ChannelInfo> {
+        self.find(id).map(|channel| channel_info(id, channel))
+    }
+
+    /// Appends the channels at up to `count_max` positions. Returns the position to go on from; `None` at the end.
+    pub fn infos(&self, from: usize, count_max: usize, into: &mut Vec<ChannelInfo>) -> Option<usize> {
+        visit_slice(&self.channels, from, count_max, |id, channel| {
+            into.push(channel_info(ChannelId(id as u32), channel));
+        })
+    }
+
+    /// The address that replaces the property reply-to `amq.rabbitmq.reply-to` of a message that this channel publishes.
+    ///
+    /// # Errors
+    ///
+    /// The channel has no reply consumer: `PRECONDITION_FAILED`.
+    pub fn reply_address(&self, id: ChannelId) -> Result<&[u8], Refusal> {
+        match &self.get(id).reply_consumer {
+            Some(reply) => Ok(&reply.address),
+            None => Err(Refusal::new(ReplyCode::PreconditionFailed, "fast reply consumer does not exist")),
+        }
+    }
+
+    /// Sets the modes that the client of an open channel has asked for.
+    pub fn set_mode(&mut self, id: ChannelId, mode: ChannelMode) {
+        self.get_mut(id).mode = mode;
+    }
+
+    /// Takes the outcome of a message that an open channel has published slowly.
+    #[inline]
+    pub fn take_outcome(&mut self, id: ChannelId) -> Option<Box<Outcome>> {
+        self.get_mut(id).outcome.take()
     }
 
     pub(super) fn memory_bytes(&self) -> usize {
@@ -190,16 +229,6 @@ impl Channels {
     /// A channel that is open.
     pub(super) fn find(&self, id: ChannelId) -> Option<&Channel> {
         self.channels.get(id.0 as usize)
-    }
-
-    /// Visits the channels at some positions, as [`visit_slice`] does.
-    pub(super) fn visit(
-        &self,
-        from: usize,
-        count_max: usize,
-        mut visit: impl FnMut(ChannelId, &Channel),
-    ) -> Option<usize> {
-        visit_slice(&self.channels, from, count_max, |id, channel| visit(ChannelId(id as u32), channel))
     }
 
     #[inline]
@@ -269,7 +298,7 @@ impl Channels {
         self.change_deliveries(id, |channel| channel.unacked.take_first_run(last, messages))
     }
 
-    /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns how many. The channel has the tag.
+    /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns their number. The channel has the tag.
     pub(super) fn hold(&mut self, id: ChannelId, tag: u64, multiple: bool) -> usize {
         let mut taken = Vec::new();
         if multiple {
@@ -310,4 +339,26 @@ impl Channels {
         self.delivery_bytes = self.delivery_bytes + channel.delivery_bytes() - before;
         result
     }
+}
+
+fn channel_info(id: ChannelId, channel: &Channel) -> ChannelInfo {
+    ChannelInfo {
+        id,
+        connection: channel.connection,
+        number: channel.number,
+        consumer_count: channel.consumers.len(),
+        unacknowledged: channel.unacked().count(),
+        uncommitted_acks: channel.held().count(),
+        prefetch_count: shown_prefetch(channel.consumer_prefetch),
+        global_prefetch_count: shown_prefetch(channel.prefetch),
+        is_flowing: channel.is_flowing,
+        is_confirming: channel.mode.is_confirming,
+        is_transactional: channel.mode.is_transactional,
+        stats: channel.stats(),
+    }
+}
+
+/// A prefetch count as clients set it: 0 is no limit.
+pub(super) fn shown_prefetch(count: u32) -> u32 {
+    if count == u32::MAX { 0 } else { count }
 }

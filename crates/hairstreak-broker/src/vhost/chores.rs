@@ -1,4 +1,4 @@
-//! `Chores`: operations that take more than one call. The virtual host goes on with them in later calls of `handle_timeout`, whoever ordered them.
+//! `Chores`: operations that take more than one call. The virtual host goes on with them in later calls of `handle_timeout`.
 //!
 //! ```text
 //!   operation --- steps for all? --- yes ---> done in its call

@@ -1,10 +1,11 @@
-//! Declaring, purging and binding queues: the operations that have no effects on consumers.
+//! Declaring, purging, binding and restoring queues: the operations without effects on consumers.
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::chores::Chore;
 use super::outbox::{ConnectionId, REPLY_TO, is_address};
 use super::parts::Parts;
+use crate::change::Change;
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
@@ -12,198 +13,233 @@ use crate::queue::{
     check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
+use crate::view::BindingInfo;
 
 /// Names that only the broker gives.
 const RESERVED_PREFIX: &[u8] = b"amq.";
 
-impl Parts {
-    pub(super) fn declare_queue(
-        &mut self,
-        owner: ConnectionId,
-        declaration: &QueueDeclaration,
-        now: u64,
-    ) -> Result<QueueStatus, Refusal> {
-        let mut declaration = declaration.clone();
-        if let Some(status) = self.reply_status(&declaration.name) {
-            return status;
-        }
-        check_queue_name(&declaration.name)?;
-        // A queue that goes with its connection does not outlive the node.
-        declaration.is_durable &= !declaration.is_exclusive;
-        self.settings.complete(&mut declaration);
-        let declared = match self.queues.find(&declaration.name) {
-            Some(id) if !declaration.name.is_empty() => self.declare_again(id, owner, &declaration, now),
-            _ => self.declare_first(owner, declaration, now),
-        };
-        self.counted.queues_declared += u64::from(declared.is_ok());
-        declared
+pub(super) fn declare_queue(
+    parts: &mut Parts,
+    owner: ConnectionId,
+    declaration: &QueueDeclaration,
+    now: u64,
+) -> Result<QueueStatus, Refusal> {
+    let mut declaration = declaration.clone();
+    if let Some(status) = reply_status(parts, &declaration.name) {
+        return status;
     }
+    check_queue_name(&declaration.name)?;
+    // A queue that goes with its connection does not outlive the node.
+    declaration.is_durable &= !declaration.is_exclusive;
+    parts.settings.complete(&mut declaration);
+    let declared = match parts.queues.find(&declaration.name) {
+        Some(id) if !declaration.name.is_empty() => declare_again(parts, id, owner, &declaration, now),
+        _ => declare_first(parts, owner, declaration, now),
+    };
+    parts.counted.queues_declared += u64::from(declared.is_ok());
+    declared
+}
 
-    fn declare_again(
-        &mut self,
-        id: QueueId,
-        owner: ConnectionId,
-        declaration: &QueueDeclaration,
-        now: u64,
-    ) -> Result<QueueStatus, Refusal> {
-        let queue = self.queues.get(id);
-        if queue.owner != declaration.is_exclusive.then_some(owner) {
-            return Err(self.locked(&declaration.name));
-        }
-        check_equivalence(queue, declaration, &self.show(&declaration.name).to_string())?;
-        let status = queue.status();
-        self.note_use(id, now);
-        Ok(status)
+fn declare_again(
+    parts: &mut Parts,
+    id: QueueId,
+    owner: ConnectionId,
+    declaration: &QueueDeclaration,
+    now: u64,
+) -> Result<QueueStatus, Refusal> {
+    let queue = parts.queues.get(id);
+    if queue.owner != declaration.is_exclusive.then_some(owner) {
+        return Err(parts.locked(&declaration.name));
     }
+    check_equivalence(queue, declaration, &parts.show(&declaration.name).to_string())?;
+    let status = queue.status();
+    parts.note_use(id, now);
+    Ok(status)
+}
 
-    fn declare_first(
-        &mut self,
-        owner: ConnectionId,
-        mut declaration: QueueDeclaration,
-        now: u64,
-    ) -> Result<QueueStatus, Refusal> {
-        let is_named_here = declaration.name.is_empty();
+fn declare_first(
+    parts: &mut Parts,
+    owner: ConnectionId,
+    mut declaration: QueueDeclaration,
+    now: u64,
+) -> Result<QueueStatus, Refusal> {
+    let is_named_here = declaration.name.is_empty();
+    if is_named_here {
+        declaration.name = parts.names.next("amq.gen-");
+    }
+    check_room(parts, &declaration.name)?;
+    check_first(parts, &declaration, is_named_here)?;
+    let owner = declaration.is_exclusive.then_some(owner);
+    Ok(add_queue(parts, owner, declaration, now))
+}
+
+/// Adds a queue, which was checked.
+fn add_queue(
+    parts: &mut Parts,
+    owner: Option<ConnectionId>,
+    declaration: QueueDeclaration,
+    now: u64,
+) -> QueueStatus {
+    let arguments = known_arguments(&declaration.arguments);
+    let kind = QueueKind::of(&arguments).unwrap_or(QueueKind::Classic);
+    let Exchanges { policies, pattern_steps, .. } = &mut parts.exchanges;
+    let object = ObjectKind::Queue(kind);
+    let policies = policies.find(&declaration.name, object, &Applied::default(), pattern_steps);
+    let queue = Queue::new(declaration, arguments, owner, policies, now);
+    let status = queue.status();
+    let id = parts.queues.add(queue);
+    if let Some(owner) = owner {
+        parts.channels.connection_mut(owner).exclusive_queues.push(id);
+    }
+    parts.exchanges.topology.add_queue(&parts.queues.get(id).declaration, id);
+    parts.counted.queues_created += 1;
+    parts.note_use(id, now);
+    status
+}
+
+/// Checks that the virtual host may have one queue more.
+fn check_room(parts: &Parts, name: &[u8]) -> Result<(), Refusal> {
+    let limit = parts.limits.queues_max.min(parts.settings.queues_max.unwrap_or(usize::MAX));
+    let bytes_max = parts.limits.declared_bytes_max;
+    let reached = if parts.queues.count() >= limit {
+        format!("queue limit in vhost '{}' ({limit})", parts.virtual_host)
+    } else if parts.queues.declared_bytes() >= bytes_max {
+        format!(
+            "limit of names and arguments of queues in vhost '{}' ({bytes_max} bytes)",
+            parts.virtual_host
+        )
+    } else {
+        return Ok(());
+    };
+    let text = format!("cannot declare queue '{}': {reached} is reached", String::from_utf8_lossy(name));
+    Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+}
+
+fn check_first(parts: &Parts, declaration: &QueueDeclaration, is_named_here: bool) -> Result<(), Refusal> {
+    let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    let queue = parts.show(&declaration.name);
+    let kind = check_queue_arguments(&declaration.arguments, &queue)?;
+    if kind == QueueKind::Quorum {
         if is_named_here {
-            declaration.name = self.names.next("amq.gen-");
+            let kind = kind.module_name();
+            return refuse(format!("Cannot declare a server-named queue for type {kind}"));
         }
-        self.check_room(&declaration.name)?;
-        self.check_first(&declaration, is_named_here)?;
-        let owner = declaration.is_exclusive.then_some(owner);
-        Ok(self.add_queue(owner, declaration, now))
-    }
-
-    /// Adds a queue, which was checked.
-    pub(super) fn add_queue(
-        &mut self,
-        owner: Option<ConnectionId>,
-        declaration: QueueDeclaration,
-        now: u64,
-    ) -> QueueStatus {
-        let arguments = known_arguments(&declaration.arguments);
-        let kind = QueueKind::of(&arguments).unwrap_or(QueueKind::Classic);
-        let Exchanges { policies, pattern_steps, .. } = &mut self.exchanges;
-        let object = ObjectKind::Queue(kind);
-        let policies = policies.find(&declaration.name, object, &Applied::default(), pattern_steps);
-        let queue = Queue::new(declaration, arguments, owner, policies, now);
-        let status = queue.status();
-        let id = self.queues.add(queue);
-        if let Some(owner) = owner {
-            self.channels.connection_mut(owner).exclusive_queues.push(id);
+        let properties = [
+            (declaration.is_auto_delete, "auto-delete"),
+            (declaration.is_exclusive, "exclusive-owner"),
+            (!declaration.is_durable, "non-durable"),
+        ];
+        if let Some((_, property)) = properties.iter().find(|(is_invalid, _)| *is_invalid) {
+            return refuse(format!("invalid property '{property}' for {queue}"));
         }
-        self.exchanges.add_queue(&self.queues.get(id).declaration, id);
-        self.counted.queues_created += 1;
-        self.note_use(id, now);
-        status
     }
+    Ok(())
+}
 
-    /// Checks that the virtual host may have one queue more.
-    fn check_room(&self, name: &[u8]) -> Result<(), Refusal> {
-        let limit = self.limits.queues_max.min(self.settings.queues_max.unwrap_or(usize::MAX));
-        let bytes_max = self.limits.declared_bytes_max;
-        let reached = if self.queues.count() >= limit {
-            format!("queue limit in vhost '{}' ({limit})", self.virtual_host)
-        } else if self.queues.declared_bytes() >= bytes_max {
-            format!(
-                "limit of names and arguments of queues in vhost '{}' ({bytes_max} bytes)",
-                self.virtual_host
-            )
-        } else {
-            return Ok(());
-        };
-        let text = format!("cannot declare queue '{}': {reached} is reached", String::from_utf8_lossy(name));
-        Err(Refusal::new(ReplyCode::PreconditionFailed, text))
+pub(super) fn check_queue(
+    parts: &mut Parts,
+    user: ConnectionId,
+    name: &[u8],
+    now: u64,
+) -> Result<QueueStatus, Refusal> {
+    if let Some(status) = reply_status(parts, name) {
+        return status;
     }
+    let id = parts.find_queue(user, name)?;
+    parts.note_use(id, now);
+    Ok(parts.queues.get(id).status())
+}
 
-    pub(super) fn check_first(
-        &self,
-        declaration: &QueueDeclaration,
-        is_named_here: bool,
-    ) -> Result<(), Refusal> {
-        let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
-        let queue = self.show(&declaration.name);
-        let kind = check_queue_arguments(&declaration.arguments, &queue)?;
-        if kind == QueueKind::Quorum {
-            if is_named_here {
-                let kind = kind.module_name();
-                return refuse(format!("Cannot declare a server-named queue for type {kind}"));
-            }
-            let properties = [
-                (declaration.is_auto_delete, "auto-delete"),
-                (declaration.is_exclusive, "exclusive-owner"),
-                (!declaration.is_durable, "non-durable"),
-            ];
-            if let Some((_, property)) = properties.iter().find(|(is_invalid, _)| *is_invalid) {
-                return refuse(format!("invalid property '{property}' for {queue}"));
-            }
+/// The answer to a declaration of an address for direct replies, which says whether a consumer waits there.
+fn reply_status(parts: &Parts, name: &[u8]) -> Option<Result<QueueStatus, Refusal>> {
+    if !is_of_replies(name) {
+        return None;
+    }
+    Some(if name == REPLY_TO || parts.replies.contains_key(name) {
+        Ok(QueueStatus { name: name.into(), message_count: 0, consumer_count: 1 })
+    } else {
+        Err(Refusal::new(ReplyCode::NotFound, format!("no {}", parts.show(name))))
+    })
+}
+
+pub(super) fn purge_queue(parts: &mut Parts, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
+    let id = parts.find_queue(user, name)?;
+    let message_count = parts.queues.get(id).message_count();
+    let mut ready = parts.queues.get_mut(id).take_ready();
+    if !drop_messages(parts, &mut ready) {
+        parts.put_off(Some(user), Chore::Drop(ready));
+    }
+    Ok(message_count)
+}
+
+pub(super) fn bind_queue(
+    parts: &mut Parts,
+    user: ConnectionId,
+    queue: &[u8],
+    exchange: &[u8],
+    routing_key: &[u8],
+    arguments: &FieldTable,
+) -> Result<(), Refusal> {
+    // If both are missing, RabbitMQ names the exchange.
+    parts.exchanges.check(exchange)?;
+    let id = parts.find_queue(user, queue)?;
+    parts.exchanges.bind_queue(exchange, id, routing_key, arguments)
+}
+
+pub(super) fn unbind_queue(
+    parts: &mut Parts,
+    user: ConnectionId,
+    queue: &[u8],
+    exchange: &[u8],
+    routing_key: &[u8],
+    arguments: &FieldTable,
+) -> Result<(), Refusal> {
+    let Some(id) = parts.queues.find(queue) else { return Ok(()) };
+    // RabbitMQ refuses access only to a binding that exists.
+    if parts.exchanges.is_bound(exchange, id, routing_key, arguments)? {
+        parts.check_access(parts.queues.get(id), user)?;
+    }
+    parts.exchanges.unbind_queue(exchange, id, routing_key, arguments)
+}
+
+/// Restores a durable object when the node starts. Nothing is recorded.
+pub(super) fn restore(parts: &mut Parts, change: &Change, now: u64) -> Result<(), Refusal> {
+    let was_recording = parts.exchanges.topology.changes.record(false);
+    let restored = match change {
+        Change::ExchangeDeclared(declaration) => parts.exchanges.restore(declaration),
+        Change::QueueDeclared(declaration) => restore_queue(parts, declaration, now),
+        Change::Bound(binding) => restore_binding(parts, binding),
+        Change::ExchangeDeleted { .. } | Change::QueueDeleted { .. } | Change::Unbound(_) => {
+            Err(Refusal::new(ReplyCode::NotImplemented, "only what was declared can be put back"))
         }
-        Ok(())
-    }
+    };
+    parts.exchanges.topology.changes.record(was_recording);
+    restored
+}
 
-    pub(super) fn check_queue(
-        &mut self,
-        user: ConnectionId,
-        name: &[u8],
-        now: u64,
-    ) -> Result<QueueStatus, Refusal> {
-        if let Some(status) = self.reply_status(name) {
-            return status;
-        }
-        let id = self.find_queue(user, name)?;
-        self.note_use(id, now);
-        Ok(self.queues.get(id).status())
+fn restore_queue(parts: &mut Parts, declaration: &QueueDeclaration, now: u64) -> Result<(), Refusal> {
+    let shown = parts.show(&declaration.name).to_string();
+    if let Some(id) = parts.queues.find(&declaration.name) {
+        return check_equivalence(parts.queues.get(id), declaration, &shown);
     }
+    if declaration.name.is_empty() || declaration.is_exclusive {
+        let text = format!("{shown} does not outlive its connection");
+        return Err(Refusal::new(ReplyCode::PreconditionFailed, text));
+    }
+    check_first(parts, declaration, false)?;
+    add_queue(parts, None, declaration.clone(), now);
+    Ok(())
+}
 
-    /// The answer to a declaration of an address for direct replies, which says whether somebody waits there.
-    fn reply_status(&self, name: &[u8]) -> Option<Result<QueueStatus, Refusal>> {
-        if !is_of_replies(name) {
-            return None;
-        }
-        Some(if name == REPLY_TO || self.replies.contains_key(name) {
-            Ok(QueueStatus { name: name.into(), message_count: 0, consumer_count: 1 })
-        } else {
-            Err(Refusal::new(ReplyCode::NotFound, format!("no {}", self.show(name))))
-        })
+fn restore_binding(parts: &mut Parts, binding: &BindingInfo) -> Result<(), Refusal> {
+    if binding.is_to_exchange {
+        return parts.exchanges.restore_binding(binding, None);
     }
-
-    pub(super) fn purge_queue(&mut self, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
-        let id = self.find_queue(user, name)?;
-        let message_count = self.queues.get(id).message_count();
-        let mut ready = self.queues.get_mut(id).take_ready();
-        if !drop_messages(self, &mut ready) {
-            self.put_off(Some(user), Chore::Drop(ready));
-        }
-        Ok(message_count)
-    }
-
-    pub(super) fn bind_queue(
-        &mut self,
-        user: ConnectionId,
-        queue: &[u8],
-        exchange: &[u8],
-        routing_key: &[u8],
-        arguments: &FieldTable,
-    ) -> Result<(), Refusal> {
-        // If both are missing, RabbitMQ names the exchange.
-        self.exchanges.check(exchange)?;
-        let id = self.find_queue(user, queue)?;
-        self.exchanges.bind_queue(exchange, id, routing_key, arguments)
-    }
-
-    pub(super) fn unbind_queue(
-        &mut self,
-        user: ConnectionId,
-        queue: &[u8],
-        exchange: &[u8],
-        routing_key: &[u8],
-        arguments: &FieldTable,
-    ) -> Result<(), Refusal> {
-        let Some(id) = self.queues.find(queue) else { return Ok(()) };
-        // RabbitMQ refuses access only to a binding that exists.
-        if self.exchanges.is_bound(exchange, id, routing_key, arguments)? {
-            self.check_access(self.queues.get(id), user)?;
-        }
-        self.exchanges.unbind_queue(exchange, id, routing_key, arguments)
-    }
+    let queue = parts.queues.find(&binding.destination).ok_or_else(|| {
+        let text = format!("no {}", parts.show(&binding.destination));
+        Refusal::new(ReplyCode::NotFound, text)
+    })?;
+    parts.exchanges.restore_binding(binding, Some(queue))
 }
 
 /// Whether a declaration of this name asks about direct replies.
@@ -211,8 +247,8 @@ fn is_of_replies(name: &[u8]) -> bool {
     name == REPLY_TO || is_address(name)
 }
 
-/// The part of a declaration that RabbitMQ checks before the user's right to configure the queue. Returns whether the user needs the right: nobody
-/// does for `amq.rabbitmq.reply-to` and reply addresses, which are no queues.
+/// The part of a declaration that RabbitMQ checks before the user's right to configure the queue. Returns whether the user needs the right: no
+/// user does for `amq.rabbitmq.reply-to` and reply addresses, which are no queues.
 ///
 /// # Errors
 ///

@@ -35,7 +35,7 @@ impl Letters {
         self.letters.push_back(letter);
     }
 
-    /// The first letter, and what is left of it if it has begun.
+    /// Takes the first letter, and the rest of its way if the letter has begun.
     pub(super) fn pop(&mut self) -> Option<(Letter, Option<Box<Publishing>>)> {
         Some((self.letters.pop_front()?, self.first.take()))
     }

@@ -9,7 +9,7 @@ const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 /// The digits of 128 bits.
 const DIGIT_COUNT: usize = 22;
 
-/// Makes names that nobody can guess, from a count and a secret.
+/// Makes names that cannot be guessed, from a count and a secret.
 #[derive(Debug, Default)]
 pub(super) struct NameSource {
     secret: RandomState,

@@ -1,4 +1,4 @@
-//! `Limits`: what a virtual host may grow to, with the defaults. `HostSettings`: what operators change while it lives.
+//! `Limits`: the bounds of a virtual host, with the defaults. `HostSettings`: the settings that operators change while it lives.
 
 use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 

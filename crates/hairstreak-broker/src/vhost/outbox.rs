@@ -1,4 +1,4 @@
-//! `HostOutbox`: where the effects of a virtual host go, and the ids of who gets them.
+//! `HostOutbox`: takes the effects of a virtual host. The ids of connections, channels and consumers.
 //!
 //! - `Replies`: the addresses of direct replies, which need no queue.
 
@@ -26,7 +26,7 @@ pub struct Recipient {
     pub connection: ConnectionId,
     /// The number of the channel on its connection.
     pub channel_number: u16,
-    /// The consumer, for tables of whoever implements [`HostOutbox`].
+    /// The consumer, for tables of the implementation of [`HostOutbox`].
     pub consumer: ConsumerId,
     /// The consumer's tag.
     pub consumer_tag: Box<[u8]>,
@@ -57,7 +57,7 @@ pub trait HostOutbox {
     /// The broker cancelled the consumer, because its queue is gone.
     fn cancel(&mut self, to: &Recipient);
 
-    /// The connection need not wait any more: `Views::has_to_wait`.
+    /// The connection need not wait any more: `VirtualHost::has_to_wait`.
     fn wake(&mut self, _connection: ConnectionId) {}
 
     /// The connection has left: nothing of it is in the host, and its number may be used again.

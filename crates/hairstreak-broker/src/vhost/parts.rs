@@ -1,4 +1,4 @@
-//! `Parts`: the parts of a virtual host. Each owns its fields; the turn of the virtual host lets them work together.
+//! `Parts`: the parts of a virtual host, each of which owns its fields. `Turn`: one call of the virtual host, which lets the parts work together.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use hairstreak_wire::amqp::ReplyCode;
 
 use super::channels::Channels;
 use super::chores::{Chore, Chores};
-use super::letters::{Letter, Letters};
+use super::letters::Letters;
 use super::names::{NameSource, QueueName};
 use super::options::{HostSettings, Limits};
 use super::outbox::{ConnectionId, Replies};
 use super::timers::Timers;
 use crate::exchange::Exchanges;
-use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Reason};
+use crate::message::{SegmentPool, Store};
+use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::steps::Steps;
@@ -75,7 +75,7 @@ impl Parts {
         self.chores.push(owner, chore);
     }
 
-    /// How texts show a queue.
+    /// A queue as texts show it.
     pub(super) fn show<'a>(&'a self, queue: &'a [u8]) -> QueueName<'a> {
         QueueName { queue, virtual_host: &self.virtual_host }
     }
@@ -90,7 +90,7 @@ impl Parts {
         Ok(id)
     }
 
-    /// Refuses a connection that a queue is locked for.
+    /// Refuses a queue that is exclusive to another connection.
     pub(super) fn check_access(&self, queue: &Queue, user: ConnectionId) -> Result<(), Refusal> {
         match queue.owner {
             Some(owner) if owner != user => Err(self.locked(&queue.declaration.name)),
@@ -129,34 +129,6 @@ impl Parts {
         }
     }
 
-    /// The message is dead for its queue: a dead letter if the queue has an exchange for them. No list has the message.
-    pub(super) fn bury(&mut self, id: QueueId, message: MessageId, reason: Reason) {
-        let queue = self.queues.get(id);
-        let (kind, has_letters) = (queue.kind, queue.settings.dead_letter.is_some());
-        self.note_death(kind, has_letters, reason);
-        if has_letters {
-            self.queues.get_mut(id).counts.unwritten_letters += 1;
-            self.letters.push(Letter { message, queue: id, reason });
-        } else {
-            self.store.release(message);
-        }
-    }
-
-    fn note_death(&mut self, kind: QueueKind, has_letters: bool, reason: Reason) {
-        let deaths = match kind {
-            QueueKind::Classic => &mut self.counted.classic_deaths,
-            QueueKind::Quorum => &mut self.counted.quorum_deaths,
-        };
-        let deaths = if has_letters { &mut deaths.dead_lettered } else { &mut deaths.dropped };
-        let count = match reason {
-            Reason::Rejected => &mut deaths.rejected,
-            Reason::Expired => &mut deaths.expired,
-            Reason::MaxLength => &mut deaths.max_length,
-            Reason::DeliveryLimit => &mut deaths.delivery_limit,
-        };
-        *count += 1;
-    }
-
     /// Takes the first waiting message, which `front` has shown, out of the queue. Returns the size of the body.
     #[inline]
     pub(super) fn remove_front(&mut self, id: QueueId, front: &Entry) -> u32 {
@@ -169,7 +141,7 @@ impl Parts {
         body_size
     }
 
-    /// How many persistent messages lie in durable queues.
+    /// The number of persistent messages in durable queues.
     pub(super) fn durable_message_count(&self) -> u64 {
         let is_kept = |queue: &Queue, message| {
             queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
@@ -187,7 +159,25 @@ impl Parts {
 
     /// The memory of messages, entries and deliveries, and of declared objects.
     pub(super) fn memory_bytes(&self) -> usize {
-        let declared = self.exchanges.memory_bytes() + self.consumers.memory_bytes();
+        let declared = self.exchanges.topology.memory_bytes() + self.consumers.memory_bytes();
         self.store.memory_bytes() + self.queues.memory_bytes() + self.channels.memory_bytes() + declared
+    }
+}
+
+/// One call of a virtual host: its parts, the time, and the outbox that is lent. The operations are in `turn/`.
+pub(super) struct Turn<'a, O> {
+    pub(super) parts: &'a mut Parts,
+    pub(super) now: u64,
+    pub(super) outbox: &'a mut O,
+    /// Messages that may still expire, and dead letters that may still be written, in this call.
+    pub(super) budget: usize,
+}
+
+impl<'a, O> Turn<'a, O> {
+    #[inline]
+    pub(super) fn new(parts: &'a mut Parts, now: u64, outbox: &'a mut O) -> Turn<'a, O> {
+        let budget = parts.limits.slice_max;
+        parts.steps.begin(parts.limits.steps_max);
+        Turn { parts, now, outbox, budget }
     }
 }

@@ -11,13 +11,33 @@ use crate::exchange::ExchangeId;
 use crate::message::{Attributes, BodyView, Message, MessageId};
 use crate::queue::{QueueId, Reason};
 
-/// The publisher of a message, who hears of the outcome.
+/// The publisher of a message, which gets the outcome.
 #[derive(Clone, Copy, Debug)]
 pub struct PublishedBy {
     /// The channel.
     pub channel: ChannelId,
     /// Whether the message comes back if it has no queue.
     pub is_mandatory: bool,
+}
+
+/// Messages that a channel has published along one route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PublishRun {
+    /// The number of messages.
+    pub message_count: u64,
+    /// The number of messages that a queue refused.
+    pub refused_count: u64,
+    /// Whether messages without a queue come back.
+    pub is_mandatory: bool,
+}
+
+impl PublishRun {
+    /// One message that was published.
+    #[inline]
+    pub fn one(published: Published, is_mandatory: bool) -> PublishRun {
+        let refused_count = u64::from(published == Published::Refused);
+        PublishRun { message_count: 1, refused_count, is_mandatory }
+    }
 }
 
 /// The outcome of a message that took more than one call.
@@ -79,7 +99,7 @@ impl OwnedMessage {
 /// A message on its way to its queues.
 #[derive(Debug)]
 pub(super) struct Publishing {
-    /// Where the message came from; `None`: a dead letter.
+    /// The publisher; `None`: a dead letter.
     pub(super) by: Option<PublishedBy>,
     pub(super) exchange: ExchangeId,
     pub(super) message: OwnedMessage,
@@ -87,10 +107,10 @@ pub(super) struct Publishing {
     pub(super) unrouted: Option<Box<Unrouted>>,
     /// The queues that were found, with their serials.
     pub(super) targets: Vec<(QueueId, u64)>,
-    /// How many of them have the message, or were passed over.
+    /// The number of targets that have the message or were passed over.
     pub(super) served_count: usize,
     pub(super) stored: Option<MessageId>,
     pub(super) published: Published,
-    /// Why a dead letter died: queues that it would go round to are passed over.
+    /// The reason of a death. Queues that the dead letter would go round to are passed over.
     pub(super) reason: Option<Reason>,
 }

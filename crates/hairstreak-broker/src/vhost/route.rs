@@ -1,4 +1,4 @@
-//! `Route`: where the messages with one exchange and routing key go, kept by whoever publishes them.
+//! `Route`: the queues of messages with one exchange and routing key, kept by the publisher.
 
 use hairstreak_wire::amqp::FieldTable;
 
@@ -37,7 +37,7 @@ impl Route {
         Route::default()
     }
 
-    /// How many queues the route leads to.
+    /// The number of queues that the route leads to.
     #[inline]
     pub fn queue_count(&self) -> usize {
         self.targets.len()

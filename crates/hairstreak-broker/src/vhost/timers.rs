@@ -7,9 +7,9 @@ use crate::queue::QueueId;
 /// The timers of a virtual host. Times are milliseconds.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    /// When the first message of each queue expires, or an earlier first message would have.
+    /// The expiry of the first message of each queue, or of an earlier first message.
     messages: TimerQueue<u64>,
-    /// When each queue expires, if nobody uses it until then.
+    /// The expiry of each queue that is not used until then.
     queues: TimerQueue<u64>,
 }
 

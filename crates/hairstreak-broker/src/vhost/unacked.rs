@@ -64,7 +64,7 @@ pub(super) struct UnackedRing {
 }
 
 impl UnackedRing {
-    /// How many deliveries there are.
+    /// The number of deliveries.
     #[inline]
     pub(super) fn count(&self) -> usize {
         self.ring.len() - self.gap_count

@@ -4,21 +4,30 @@ use std::sync::Arc;
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
-use super::changes_mut::ChangesMut;
-use super::channels_mut::ChannelsMut;
+use super::channels::Channels;
+use super::credit::{handle_room, last_of, set_flow, set_prefetch};
+use super::declare::{bind_queue, check_queue, declare_queue, purge_queue, restore, unbind_queue};
 use super::options::{HostSettings, Limits};
-use super::outbox::{ChannelId, ConnectionId, HostOutbox, is_address};
-use super::parts::Parts;
-use super::policies_mut::PoliciesMut;
-use super::publishing::PublishedBy;
-use super::route::{NO_GENERATION, NamedRoute, Published, Route, Unrouted};
-use super::turn::{Got, Turn};
+use super::outbox::{ChannelId, ConnectionId, HostOutbox};
+use super::parts::{Parts, Turn};
+use super::publishing::{PublishRun, PublishedBy};
+use super::route::{NamedRoute, Published, Route};
+use super::turn::{Got, consume, leave, policies, progress, publish, settle};
 use super::unacked::Settlement;
-use super::views::Views;
-use crate::exchange::{Cacheable, Exchanges, Publisher, Routing, distinct};
+use super::views::{self, consumer_info, queue_info};
+use crate::change::{Change, Changes};
+use crate::exchange::{Exchanges, Routing, Topology};
 use crate::message::{Message, MessageView, SegmentPool};
-use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueId, QueueStatus};
+use crate::policy::{PolicyChange, PolicyCursor, PolicySlice};
+use crate::queue::{Consumer, ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus};
 use crate::refusal::Refusal;
+use crate::stats::HostStats;
+use crate::view::{ConsumerInfo, PeekInfo, QueueInfo};
+
+/// Steps of a pattern that take as long as a queue entry.
+const PATTERN_STEPS: usize = 16;
+/// Deliveries that one step moves.
+const MOVES_A_STEP: usize = 8;
 
 /// The messages of a virtual host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,6 +39,7 @@ pub struct MessageCounts {
 }
 
 /// One virtual host: its exchanges, queues, channels and messages. `now`: see the module.
+// tidy: allow(methods): the public face of the machine, with one method for each operation of AMQP. The operations are functions in the other files.
 pub struct VirtualHost {
     pub(super) parts: Parts,
 }
@@ -44,6 +54,20 @@ impl VirtualHost {
     /// The same, with memory from a pool that it shares with other hosts, on any threads.
     pub fn with_pool(name: &str, limits: Limits, pool: Arc<SegmentPool>) -> VirtualHost {
         VirtualHost { parts: Parts::new(name, limits, pool) }
+    }
+
+    /// Makes one call: `act`, and then the deliveries and dead letters that follow from it.
+    #[inline]
+    fn call<O: HostOutbox, T>(
+        &mut self,
+        now: u64,
+        outbox: &mut O,
+        act: impl FnOnce(&mut Turn<'_, O>) -> T,
+    ) -> T {
+        let mut turn = Turn::new(&mut self.parts, now, outbox);
+        let result = act(&mut turn);
+        progress::finish(&mut turn);
+        result
     }
 
     /// Opens a channel. `number` is the channel's number on its connection.
@@ -63,27 +87,46 @@ impl VirtualHost {
 
     /// Closes a channel: the channel's consumers end, and unacknowledged messages return to their places.
     pub fn close_channel(&mut self, channel: ChannelId, now: u64, outbox: &mut impl HostOutbox) {
-        Turn::new(&mut self.parts, now, outbox).close_channel(channel);
+        self.call(now, outbox, |turn| leave::close_channel(turn, channel));
     }
 
     /// Closes the channels of a connection, and deletes the connection's exclusive queues.
     pub fn close_connection(&mut self, connection: ConnectionId, now: u64, outbox: &mut impl HostOutbox) {
-        Turn::new(&mut self.parts, now, outbox).close_connection(connection);
+        self.call(now, outbox, |turn| leave::close_connection(turn, connection));
     }
 
-    /// Notes of the server on channels.
-    pub fn channels_mut(&mut self) -> ChannelsMut<'_> {
-        ChannelsMut { parts: &mut self.parts }
+    /// The open channels, as operators see them.
+    pub fn channels(&self) -> &Channels {
+        &self.parts.channels
     }
 
-    /// The connection that got [`Room::Full`](super::Room) takes deliveries again.
+    /// The open channels, to set their modes and to take the outcomes of their messages.
+    #[inline]
+    pub fn channels_mut(&mut self) -> &mut Channels {
+        &mut self.parts.channels
+    }
+
+    /// Whether an operation of the connection takes more than one call and is not done. The host wakes the connection at the end. Until then the connection sends
+    /// no answers and no further requests.
+    #[inline]
+    pub fn has_to_wait(&self, connection: ConnectionId) -> bool {
+        !self.parts.chores.is_empty()
+            && self.parts.channels.find_connection(connection).is_some_and(|of| of.chore_count > 0)
+    }
+
+    /// The connection that returned [`Room::Full`](super::Room) takes deliveries again.
     pub fn handle_room(&mut self, connection: ConnectionId, now: u64, outbox: &mut impl HostOutbox) {
-        Turn::new(&mut self.parts, now, outbox).handle_room(connection);
+        self.call(now, outbox, |turn| handle_room(turn.parts, connection));
     }
 }
 
 /// Exchanges.
 impl VirtualHost {
+    /// The exchanges and bindings, as operators see them.
+    pub fn topology(&self) -> &Topology {
+        &self.parts.exchanges.topology
+    }
+
     /// The exchanges, to declare, delete and bind them.
     pub fn exchanges_mut(&mut self) -> &mut Exchanges {
         &mut self.parts.exchanges
@@ -102,7 +145,7 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) -> Result<(), Refusal> {
-        Turn::new(&mut self.parts, now, outbox).delete_exchange(owner, name, if_unused)
+        self.call(now, outbox, |turn| leave::delete_exchange(turn.parts, owner, name, if_unused))
     }
 }
 
@@ -120,7 +163,7 @@ impl VirtualHost {
         declaration: &QueueDeclaration,
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
-        self.parts.declare_queue(owner, declaration, now)
+        declare_queue(&mut self.parts, owner, declaration, now)
     }
 
     /// A passive declaration, also of `amq.rabbitmq.reply-to` and of a reply address.
@@ -134,10 +177,10 @@ impl VirtualHost {
         name: &[u8],
         now: u64,
     ) -> Result<QueueStatus, Refusal> {
-        self.parts.check_queue(owner, name, now)
+        check_queue(&mut self.parts, owner, name, now)
     }
 
-    /// Deletes a queue and returns how many messages waited. A queue that does not exist counts as deleted.
+    /// Deletes a queue and returns the number of messages that waited. A queue that does not exist counts as deleted.
     ///
     /// # Errors
     ///
@@ -151,17 +194,17 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) -> Result<u32, Refusal> {
-        Turn::new(&mut self.parts, now, outbox).delete_named(owner, name, if_unused, if_empty)
+        self.call(now, outbox, |turn| leave::delete_named(turn, owner, name, if_unused, if_empty))
     }
 
-    /// Drops the messages that wait in a queue and returns how many there were.
+    /// Drops the messages that wait in a queue and returns their number.
     ///
     /// # Errors
     ///
     /// `NOT_FOUND`, `RESOURCE_LOCKED`.
     pub fn purge_queue(&mut self, owner: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
         self.parts.steps.begin(self.parts.limits.steps_max);
-        self.parts.purge_queue(owner, name)
+        purge_queue(&mut self.parts, owner, name)
     }
 
     /// Binds a queue to an exchange.
@@ -177,7 +220,7 @@ impl VirtualHost {
         routing_key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        self.parts.bind_queue(owner, queue, exchange, routing_key, arguments)
+        bind_queue(&mut self.parts, owner, queue, exchange, routing_key, arguments)
     }
 
     /// Takes a binding back. A binding or a queue that does not exist is no error.
@@ -193,7 +236,94 @@ impl VirtualHost {
         routing_key: &[u8],
         arguments: &FieldTable,
     ) -> Result<(), Refusal> {
-        self.parts.unbind_queue(owner, queue, exchange, routing_key, arguments)
+        unbind_queue(&mut self.parts, owner, queue, exchange, routing_key, arguments)
+    }
+
+    /// Restores an exchange, a queue or a binding when the node starts: whatever its name, and beyond every limit. Exchanges and queues come before the
+    /// bindings between them. An object that is there already and is the same is no error. Nothing is recorded.
+    ///
+    /// # Errors
+    ///
+    /// The texts are those of declaring and binding. `PRECONDITION_FAILED`: arguments are invalid, or another object has the name. `COMMAND_INVALID`: the type of the exchange is unknown. `NOT_FOUND`: an end of the binding is
+    /// missing. `NOT_IMPLEMENTED`: the change takes something away.
+    pub fn restore(&mut self, change: &Change, now: u64) -> Result<(), Refusal> {
+        restore(&mut self.parts, change, now)
+    }
+
+    /// The changes of durable exchanges, queues and bindings. None are recorded at first. Recorded changes are kept until they are taken.
+    #[inline]
+    pub fn changes_mut(&mut self) -> &mut Changes {
+        &mut self.parts.exchanges.topology.changes
+    }
+}
+
+/// Queues and consumers as operators see them. A listing takes a cursor: 0 at first, then the position that the last call returned, until that is
+/// `None`. Between two calls the caller may release the host to others. An item that is there all the time is listed once. A call visits `count_max`
+/// positions of the table at most, some of which may be empty.
+impl VirtualHost {
+    /// The number of queues.
+    pub fn queue_count(&self) -> usize {
+        self.parts.queues.count()
+    }
+
+    /// The queue of that name.
+    pub fn queue(&self, name: &[u8]) -> Option<QueueInfo> {
+        let id = self.parts.queues.find(name)?;
+        Some(queue_info(&self.parts, id, self.parts.queues.get(id)))
+    }
+
+    /// The settings of the policies that apply to a queue, merged. `None`: there is no such queue.
+    pub fn effective_policy(&self, queue: &[u8]) -> Option<FieldTable> {
+        Some(self.parts.queues.get(self.parts.queues.find(queue)?).policies.effective())
+    }
+
+    /// Appends queues.
+    pub fn queue_infos(&self, from: usize, count_max: usize, into: &mut Vec<QueueInfo>) -> Option<usize> {
+        self.parts.queues.visit(from, count_max, |id, queue| into.push(queue_info(&self.parts, id, queue)))
+    }
+
+    /// Checks that a connection may use a queue.
+    ///
+    /// # Errors
+    ///
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`.
+    pub fn check_access(&self, user: ConnectionId, queue: &[u8]) -> Result<(), Refusal> {
+        self.parts.find_queue(user, queue).map(drop)
+    }
+
+    /// Gives `take` up to `count_max` waiting messages behind the first `offset`, in the order of their delivery. Nothing changes. Returns the number of
+    /// these messages; `None`: there is no such queue.
+    pub fn peek(
+        &self,
+        queue: &[u8],
+        offset: usize,
+        count_max: usize,
+        take: impl FnMut(&MessageView<'_>, PeekInfo),
+    ) -> Option<usize> {
+        views::peek(&self.parts, queue, offset, count_max, take)
+    }
+
+    /// The number of consumers of queues.
+    pub fn consumer_count(&self) -> usize {
+        self.parts.queues.iter().map(|queue| queue.consumers.len()).sum()
+    }
+
+    /// Appends consumers of queues.
+    pub fn consumer_infos(
+        &self,
+        from: usize,
+        count_max: usize,
+        into: &mut Vec<ConsumerInfo>,
+    ) -> Option<usize> {
+        let add = |consumer: &Consumer| into.extend(consumer_info(&self.parts, consumer));
+        self.parts.consumers.visit(from, count_max, add)
+    }
+
+    /// The consumers of a queue, in the order in which they came. A queue that does not exist has none.
+    pub fn consumers_of_queue(&self, queue: &[u8]) -> Vec<ConsumerInfo> {
+        let queue = self.parts.queues.find(queue).map(|id| self.parts.queues.get(id));
+        let consumers = queue.into_iter().flat_map(|queue| &queue.consumers);
+        consumers.filter_map(|id| consumer_info(&self.parts, self.parts.consumers.get(*id))).collect()
     }
 }
 
@@ -205,63 +335,23 @@ impl VirtualHost {
         route.may_be_kept && route.generation == self.parts.exchanges.generation()
     }
 
-    /// Finds where messages like this one go, and puts it into `route`.
+    /// Finds the queues of messages like this one, and puts them into `route`.
     ///
     /// # Errors
     ///
     /// Those of the exchange: `NOT_FOUND`, and `ACCESS_REFUSED` for an internal exchange.
     pub fn resolve(&mut self, routing: &Routing<'_>, route: &mut Route) -> Result<(), Refusal> {
-        route.targets.clear();
-        route.replies.clear();
-        route.unrouted = None;
-        let Parts { exchanges, queues, steps, limits, .. } = &mut self.parts;
-        steps.begin(limits.steps_max);
-        let extra_keys;
-        let mut routing = *routing;
-        if !routing.extra_keys.is_empty() {
-            extra_keys = distinct(routing.key, routing.extra_keys.to_vec());
-            routing.extra_keys = &extra_keys;
-            steps.charge(extra_keys.len());
-        }
-        let load = |queue| queues.get(queue).load();
-        let (exchange, cacheable) =
-            exchanges.route_from(&routing, Publisher::Client, &load, steps, &mut route.targets)?;
-        route.exchange = exchange;
-        if routing.exchange.is_empty() {
-            let keys = std::iter::once(&routing.key).chain(routing.extra_keys);
-            route.replies.extend(keys.filter(|key| is_address(key)).map(|key| Box::from(*key)));
-        }
-        route.names_one = routing.exchange.is_empty() && routing.extra_keys.len() == route.replies.len();
-        route.may_be_kept = cacheable == Some(Cacheable::Yes);
-        route.generation = exchanges.generation();
-        if cacheable.is_none() {
-            route.generation = NO_GENERATION;
-            route.unrouted = Some(Box::new(Unrouted::new(std::mem::take(&mut exchanges.walk), &routing)));
-        }
-        Ok(())
+        publish::resolve(&mut self.parts, routing, route)
     }
 
     /// The names of the queues of a route that was just resolved.
     pub fn name_route(&self, route: &mut Route) -> NamedRoute {
-        let name = |id: &QueueId| self.parts.queues.get(*id).declaration.name.clone();
-        NamedRoute {
-            exchange: route.exchange,
-            queues: route.targets.iter().map(name).collect(),
-            names_one: route.names_one || route.unrouted.is_none() && route.targets.len() == 1,
-            replies: route.replies.clone(),
-            unrouted: route.unrouted.take(),
-        }
+        publish::name_route(&self.parts, route)
     }
 
     /// Finds the queues that have these names now, and puts them into `route`.
     pub fn resolve_names(&self, named: &mut NamedRoute, route: &mut Route) {
-        let Parts { exchanges, queues, .. } = &self.parts;
-        route.targets.clear();
-        route.targets.extend(named.queues.iter().filter_map(|name| queues.find(name)));
-        route.replies.clone_from(&named.replies);
-        (route.exchange, route.names_one) = (named.exchange, named.names_one);
-        (route.generation, route.may_be_kept) = (exchanges.generation(), false);
-        route.unrouted = named.unrouted.take();
+        publish::resolve_names(&self.parts, named, route);
     }
 
     /// Publishes a message along its route. The route must be of the message's exchange and keys; see [`Published::Stale`].
@@ -276,11 +366,11 @@ impl VirtualHost {
         if route.generation != self.parts.exchanges.generation() {
             return Published::Stale;
         }
-        Turn::new(&mut self.parts, now, outbox).publish(route, message)
+        self.call(now, outbox, |turn| publish::publish(turn, route, message))
     }
 
-    /// Publishes a message along a [long](Route::is_long) route. The connection [waits](Views::has_to_wait) until each queue has the message, and then
-    /// finds the outcome by [`take_outcome`](ChannelsMut::take_outcome).
+    /// Publishes a message along a [long](Route::is_long) route. The connection [waits](VirtualHost::has_to_wait) until each queue has the message, and then
+    /// finds the outcome by [`take_outcome`](Channels::take_outcome).
     pub fn publish_slowly(
         &mut self,
         by: PublishedBy,
@@ -289,7 +379,14 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) {
-        Turn::new(&mut self.parts, now, outbox).publish_slowly(by, route, message);
+        self.call(now, outbox, |turn| publish::publish_slowly(turn, by, route, message));
+    }
+
+    /// Counts messages that a channel has just published along a route. Messages of one route and in a row may be counted
+    /// together.
+    pub fn note_published(&mut self, channel: ChannelId, route: &Route, run: PublishRun) {
+        let counted = (route.exchange, route.counted_queue_count());
+        publish::note_published(&mut self.parts, channel, counted, route.queue_count(), run);
     }
 }
 
@@ -309,7 +406,7 @@ impl VirtualHost {
         outbox: &mut O,
         started: impl FnOnce(&mut O, &[u8]),
     ) -> Result<(), Refusal> {
-        Turn::new(&mut self.parts, now, outbox).consume(channel, declaration, started)
+        self.call(now, outbox, |turn| consume::consume(turn, channel, declaration, started))
     }
 
     /// Ends a consumer. Its unacknowledged deliveries stay with the channel. An unknown tag is no error.
@@ -320,7 +417,7 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) {
-        Turn::new(&mut self.parts, now, outbox).cancel(channel, consumer_tag);
+        self.call(now, outbox, |turn| consume::cancel(turn, channel, consumer_tag));
     }
 
     /// Takes one message. Returns whether there was one; `take` gets the message.
@@ -337,11 +434,10 @@ impl VirtualHost {
         outbox: &mut O,
         take: impl FnOnce(&mut O, Got, &MessageView<'_>),
     ) -> Result<bool, Refusal> {
-        Turn::new(&mut self.parts, now, outbox).get(channel, queue, no_ack, take)
+        self.call(now, outbox, |turn| consume::get(turn, channel, queue, no_ack, take))
     }
 
-    /// Sets how many unacknowledged deliveries each later consumer of the channel may have, or all consumers of the
-    /// channel together (`is_global`). 0: no limit.
+    /// Limits the unacknowledged deliveries of each later consumer of the channel, or of all its consumers together (`is_global`). 0: no limit.
     pub fn set_prefetch(
         &mut self,
         channel: ChannelId,
@@ -350,12 +446,12 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) {
-        Turn::new(&mut self.parts, now, outbox).set_prefetch(channel, count, is_global);
+        self.call(now, outbox, |turn| set_prefetch(turn.parts, channel, count, is_global));
     }
 
     /// Lets deliveries to a channel flow, or stops them.
     pub fn set_flow(&mut self, channel: ChannelId, is_active: bool, now: u64, outbox: &mut impl HostOutbox) {
-        Turn::new(&mut self.parts, now, outbox).set_flow(channel, is_active);
+        self.call(now, outbox, |turn| set_flow(turn.parts, channel, is_active));
     }
 }
 
@@ -374,20 +470,26 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) -> Result<(), Refusal> {
-        Turn::new(&mut self.parts, now, outbox).ack(channel, delivery_tag, multiple)
+        self.call(now, outbox, |turn| settle::ack(turn.parts, channel, delivery_tag, multiple))
     }
 
     /// Takes deliveries for a transaction, which settles them with [`settle_held`](VirtualHost::settle_held): for everything else the channel does
-    /// not have them any more. Returns how many.
+    /// not have them any more. Returns their number.
     ///
     /// # Errors
     ///
     /// As [`ack`](VirtualHost::ack).
     pub fn hold(&mut self, channel: ChannelId, delivery_tag: u64, multiple: bool) -> Result<usize, Refusal> {
-        self.parts.last_of(channel, delivery_tag)?;
+        last_of(&self.parts, channel, delivery_tag)?;
         let count = self.parts.channels.hold(channel, delivery_tag, multiple);
         self.parts.steps.charge(count);
         Ok(count)
+    }
+
+    /// Ends a transaction without a commit: the channel has to settle the deliveries that were held.
+    pub fn release_held(&mut self, channel: ChannelId) {
+        let moved_count = self.parts.channels.release_held(channel);
+        self.parts.steps.charge(moved_count / MOVES_A_STEP);
     }
 
     /// Settles the `count` deliveries that have been held the longest.
@@ -399,7 +501,7 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) {
-        Turn::new(&mut self.parts, now, outbox).settle_held(channel, count, settlement);
+        self.call(now, outbox, |turn| settle::settle_held(turn.parts, channel, count, settlement));
     }
 
     /// Rejects deliveries: they return to their places in the queue (`requeue`), or are dead-lettered.
@@ -416,7 +518,7 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) -> Result<(), Refusal> {
-        Turn::new(&mut self.parts, now, outbox).reject(channel, delivery_tag, multiple, requeue)
+        self.call(now, outbox, |turn| settle::reject(turn.parts, channel, delivery_tag, multiple, requeue))
     }
 
     /// Delivers all unacknowledged messages of a channel again: they return to their places in the queues.
@@ -431,28 +533,56 @@ impl VirtualHost {
         now: u64,
         outbox: &mut impl HostOutbox,
     ) -> Result<(), Refusal> {
-        Turn::new(&mut self.parts, now, outbox).recover(channel, requeue)
+        self.call(now, outbox, |turn| settle::recover(turn.parts, channel, requeue))
     }
 }
 
 /// Time, policies and figures.
 impl VirtualHost {
-    /// The policies, to change them and to have the changes act.
-    pub fn policies_mut(&mut self) -> PoliciesMut<'_> {
-        PoliciesMut { parts: &mut self.parts }
+    /// Changes the policies. Exchanges and queues that are declared from now on have the new ones. For the others take one
+    /// [`policy_slice`](VirtualHost::policy_slice) after the other.
+    pub fn change_policies(&mut self, changes: impl IntoIterator<Item = PolicyChange>) {
+        self.parts.exchanges.change_policies(changes);
+    }
+
+    /// Some of the exchanges and queues that have not been matched with the policies.
+    pub fn policy_slice(&self, from: PolicyCursor) -> PolicySlice {
+        policies::slice(&self.parts, from)
+    }
+
+    /// Applies policies that were matched. Returns whether the slice is done; to be called again otherwise.
+    ///
+    /// As in RabbitMQ a time to live is for messages to come, and a queue's time to expiry begins again when it changes.
+    /// Messages beyond a new length go, unless the overflow of the queue is to refuse messages.
+    pub fn apply_policies(
+        &mut self,
+        slice: &mut PolicySlice,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) -> bool {
+        self.call(now, outbox, |turn| policies::apply(turn, slice))
+    }
+
+    /// Adds the steps that declarations took with the patterns of policies since the last call to those of the host. One declaration takes a millisecond
+    /// or two at most.
+    pub fn charge_pattern_steps(&mut self) {
+        let pattern_steps = std::mem::take(&mut self.parts.exchanges.pattern_steps);
+        self.parts.steps.charge(pattern_steps / PATTERN_STEPS);
     }
 
     /// Messages and queues expire, and dead letters that wait go on. Due again at once while
     /// [`next_timeout`](VirtualHost::next_timeout) is in the past.
     pub fn handle_timeout(&mut self, now: u64, outbox: &mut impl HostOutbox) {
-        Turn::new(&mut self.parts, now, outbox).handle_timeout();
+        self.call(now, outbox, progress::handle_timeout);
     }
 
-    /// When [`handle_timeout`](VirtualHost::handle_timeout) has something to do.
+    /// The next time at which [`handle_timeout`](VirtualHost::handle_timeout) has work.
     pub fn next_timeout(&self) -> Option<u64> {
         let Parts { letters, touched, chores, exchanges, timers, .. } = &self.parts;
-        let is_at_rest =
-            letters.is_empty() && touched.is_empty() && chores.is_empty() && exchanges.going.is_empty();
+        let is_at_rest = letters.is_empty()
+            && touched.is_empty()
+            && chores.is_empty()
+            && exchanges.topology.going.is_empty();
         if is_at_rest { timers.next() } else { Some(0) }
     }
 
@@ -461,14 +591,20 @@ impl VirtualHost {
         self.parts.settings = settings;
     }
 
-    /// The host as operators see it.
-    pub fn views(&self) -> Views<'_> {
-        Views { parts: &self.parts }
+    /// The counters of the host. Visits each queue.
+    pub fn stats(&self) -> HostStats {
+        let queues = &self.parts.queues;
+        HostStats {
+            classic: queues.stats(QueueKind::Classic),
+            quorum: queues.stats(QueueKind::Quorum),
+            ..self.parts.counted
+        }
     }
 
-    /// The changes of what outlives the node, and putting it back.
-    pub fn changes_mut(&mut self) -> ChangesMut<'_> {
-        ChangesMut { parts: &mut self.parts }
+    /// The steps of all calls so far. A step is about the cost of a queue entry.
+    #[inline]
+    pub fn step_count(&self) -> u64 {
+        self.parts.steps.done()
     }
 
     /// The memory of messages, queue entries and unacknowledged deliveries, in bytes. O(1).
@@ -476,7 +612,7 @@ impl VirtualHost {
         self.parts.memory_bytes()
     }
 
-    /// How many messages there are, summed over the queues.
+    /// The number of messages, summed over the queues.
     pub fn message_counts(&self) -> MessageCounts {
         let mut counts = MessageCounts::default();
         for queue in self.parts.queues.iter() {
@@ -486,7 +622,7 @@ impl VirtualHost {
         counts
     }
 
-    /// How many persistent messages lie in durable queues, unacknowledged ones included. Visits each message.
+    /// The number of persistent messages in durable queues, unacknowledged ones included. Visits each message.
     pub fn durable_message_count(&self) -> u64 {
         self.parts.durable_message_count()
     }

@@ -89,7 +89,7 @@ impl<'a> Rights<'a> {
         key: &[u8],
     ) -> Result<(), Refusal> {
         let is_topic = || {
-            let info = self.host.lock().host.views().exchange(exchange);
+            let info = self.host.lock().host.topology().exchange(exchange);
             info.is_some_and(|info| *info.kind == *TOPIC)
         };
         if self.permissions.allows_topic(operation, exchange, key) || !is_topic() {

@@ -112,7 +112,7 @@ pub(super) async fn add(table: &mut Table<ChannelFigures>, host: &SharedHost, na
         let labels = labels(&[("channel", name.as_bytes()), ("vhost", host.name().as_bytes())]);
         table.push(&labels, &ChannelFigures::of(&channel));
     };
-    visit(host, |views, from, count, rows| views.channel_infos(from, count, rows), push).await;
+    visit(host, |host, from, count, rows| host.channels().infos(from, count, rows), push).await;
 }
 
 impl ChannelFigures {
@@ -135,7 +135,7 @@ impl ChannelFigures {
                 sum += ChannelFigures::of(&channel);
             }
         };
-        visit(host, |views, from, count, rows| views.channel_infos(from, count, rows), add).await;
+        visit(host, |host, from, count, rows| host.channels().infos(from, count, rows), add).await;
         sum
     }
 

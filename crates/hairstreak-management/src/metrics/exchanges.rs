@@ -88,7 +88,7 @@ impl ExchangeTables {
                 self.known.push(&own, &figures);
             }
         };
-        visit(host, |views, from, count, rows| views.exchange_infos(from, count, rows), push).await;
+        visit(host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows), push).await;
     }
 
     pub(super) fn into_blocks(self) -> [Box<dyn Block>; 3] {
@@ -107,7 +107,7 @@ async fn count_bindings(host: &SharedHost) -> HashMap<Box<[u8]>, usize> {
     let mut counts = HashMap::new();
     visit(
         host,
-        |views, from, count, rows| views.binding_infos(from, count, rows),
+        |host, from, count, rows| host.topology().binding_infos(from, count, rows),
         |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1,
     )
     .await;

@@ -160,7 +160,7 @@ impl QueueTables {
         let name = host.name().as_bytes();
         visit(
             host,
-            |views, from, count, rows| views.queue_infos(from, count, rows),
+            |host, from, count, rows| host.queue_infos(from, count, rows),
             |queue: QueueInfo| {
                 if selection.has_queue(&queue.name) {
                     self.push(name, &queue);
@@ -212,7 +212,7 @@ impl QueueFigures {
         let mut sum = QueueFigures::default();
         visit(
             host,
-            |views, from, count, rows| views.queue_infos(from, count, rows),
+            |host, from, count, rows| host.queue_infos(from, count, rows),
             |queue: QueueInfo| sum += QueueFigures::of(&queue),
         )
         .await;

@@ -121,11 +121,11 @@ fn count_objects(state: &State) -> Objects {
     let mut objects = Objects { connections, ..Objects::default() };
     for host in state.node.hosts.all() {
         let locked = host.lock();
-        let views = locked.host.views();
-        objects.channels += views.channel_count();
-        objects.consumers += views.consumer_count();
-        objects.queues += views.queue_count();
-        objects.exchanges += views.exchange_count();
+        let host = &locked.host;
+        objects.channels += host.channels().count();
+        objects.consumers += host.consumer_count();
+        objects.queues += host.queue_count();
+        objects.exchanges += host.topology().exchange_count();
     }
     objects
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hairstreak_broker::vhost::Views;
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_node::node::{Node, SharedHost};
 use parking_lot::MutexGuard;
 
@@ -22,14 +22,14 @@ const SLICE_COUNT: usize = 256;
 /// Calls `add` with the rows of a table. `list` appends up to so many rows from a cursor on, and returns the next cursor.
 pub(super) async fn visit<T>(
     host: &SharedHost,
-    list: impl Fn(&Views<'_>, usize, usize, &mut Vec<T>) -> Option<usize>,
+    list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>,
     mut add: impl FnMut(T),
 ) {
     let (mut rows, mut cursor) = (Vec::new(), Some(0));
     while let Some(from) = cursor {
         {
             let state = host.lock();
-            cursor = list(&state.host.views(), from, SLICE_COUNT, &mut rows);
+            cursor = list(&state.host, from, SLICE_COUNT, &mut rows);
             // A connection that waits for the lock has it next.
             MutexGuard::unlock_fair(state);
         }

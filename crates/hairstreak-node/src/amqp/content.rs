@@ -122,7 +122,9 @@ fn reply_address(
     turn: &mut Turn<'_>,
 ) -> Result<Option<Box<[u8]>>, Refusal> {
     match properties.reply_to {
-        Some(REPLY_TO) => turn.state.host.views().reply_address(channel).map(|address| Some(address.into())),
+        Some(REPLY_TO) => {
+            turn.state.host.channels().reply_address(channel).map(|address| Some(address.into()))
+        }
         _ => Ok(None),
     }
 }

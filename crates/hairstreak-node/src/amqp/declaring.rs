@@ -238,7 +238,7 @@ fn check_queue_rights(declaration: &QueueDeclaration, turn: &mut Turn<'_>) -> Re
     turn.rights.check(Operation::Configure, queue)?;
     let target = declaration.arguments.get("x-dead-letter-exchange");
     if let Some(target) = target.as_ref().and_then(|value| value.as_bytes())
-        && turn.state.host.views().queue(&declaration.name).is_none()
+        && turn.state.host.queue(&declaration.name).is_none()
     {
         turn.rights.check(Operation::Read, queue)?;
         turn.rights.check(Operation::Write, Resource::Exchange(target))?;

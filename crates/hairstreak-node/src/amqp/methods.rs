@@ -214,7 +214,7 @@ fn roll_back(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(), Fault> {
         return Err(Fault::new(ReplyCode::PreconditionFailed, text, tx::Rollback::ID));
     };
     transaction.take();
-    turn.state.host.channels_mut().release_held(channel.id);
+    turn.state.host.release_held(channel.id);
     turn.reply(channel.number, &Method::TxRollbackOk(tx::RollbackOk {}));
     Ok(())
 }

@@ -274,7 +274,7 @@ impl AmqpConnection {
         }
         *turn_count += 1;
         let own = context.address();
-        let state_steps = state.host.views().step_count();
+        let state_steps = state.host.step_count();
         let connection = &mut *context.connection;
         let mut turn = Turn {
             state: &mut state,

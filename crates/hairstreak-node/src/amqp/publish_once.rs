@@ -97,7 +97,7 @@ fn publish_on_channel(
     channel.confirms = Some(Default::default());
     // The frames to the client are dropped with the channel: the result says the same.
     let mut unread = OutgoingBuffer::new(&node.pool);
-    let (mut late, steps) = (Late::default(), state.host.views().step_count());
+    let (mut late, steps) = (Late::default(), state.host.step_count());
     let mut turn = Turn {
         state,
         virtual_host: host.name(),

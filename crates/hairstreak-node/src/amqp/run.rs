@@ -40,7 +40,7 @@ impl Run {
         if message_count > 0 {
             self.note_sizes(&mut turn.state.received);
             let run = PublishRun { message_count, refused_count, is_mandatory };
-            turn.state.host.channels_mut().note_published(channel, route, run);
+            turn.state.host.note_published(channel, route, run);
         }
     }
 

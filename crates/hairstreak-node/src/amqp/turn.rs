@@ -81,7 +81,7 @@ impl Turn<'_> {
     /// Whether the host has not done yet what the connection has asked for.
     #[inline]
     pub fn has_to_wait(&self) -> bool {
-        self.state.host.views().has_to_wait(self.connection)
+        self.state.host.has_to_wait(self.connection)
     }
 
     /// The host has done what the connection has asked for: the answers to it are told.
@@ -136,7 +136,7 @@ impl Turn<'_> {
 
     /// Counts the steps that a declaration took with the patterns of policies.
     pub fn note_declared(&mut self) {
-        self.state.host.policies_mut().charge_steps();
+        self.state.host.charge_pattern_steps();
     }
 
     /// Publishes a message along a long route. The outcome comes later.
@@ -154,13 +154,13 @@ impl Turn<'_> {
         is_mandatory: bool,
     ) {
         let run = PublishRun::one(published, is_mandatory);
-        self.state.host.channels_mut().note_published(channel, route, run);
+        self.state.host.note_published(channel, route, run);
     }
 
     /// Whether the turn has taken long enough.
     #[inline]
     pub fn is_over(&self) -> bool {
-        self.state.host.views().step_count() >= self.steps_end
+        self.state.host.step_count() >= self.steps_end
     }
 
     /// The output has room again for deliveries.

@@ -201,7 +201,7 @@ impl Node {
         patience: Duration,
     ) {
         let start = Instant::now();
-        while state.host.views().has_to_wait(connection) && start.elapsed() < patience {
+        while state.host.has_to_wait(connection) && start.elapsed() < patience {
             MutexGuard::bump(state);
             let HostState { host, outlets, .. } = &mut **state;
             host.handle_timeout(self.clock.millis(Instant::now()), outlets);
@@ -221,10 +221,10 @@ impl Node {
         // Changes before this one come before it in the journal.
         self.note(host, &mut state);
         state.host.changes_mut().record(false);
-        let (views, name) = (state.host.views(), host.name());
-        let bindings = whole(|from, rows| views.binding_infos(from, usize::MAX, rows));
-        let queues = whole(|from, rows| views.queue_infos(from, usize::MAX, rows));
-        let exchanges = whole(|from, rows| views.exchange_infos(from, usize::MAX, rows));
+        let (host, name) = (&state.host, host.name());
+        let bindings = whole(|from, rows| host.topology().binding_infos(from, usize::MAX, rows));
+        let queues = whole(|from, rows| host.queue_infos(from, usize::MAX, rows));
+        let exchanges = whole(|from, rows| host.topology().exchange_infos(from, usize::MAX, rows));
         let bindings = bindings.into_iter().map(Recorded::Unbound);
         let queues = queues.into_iter().map(|queue| Recorded::QueueDeleted { name: queue.name });
         let exchanges =

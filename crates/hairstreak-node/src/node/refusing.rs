@@ -39,7 +39,7 @@ impl Journal {
         self.check().or_else(|error| {
             let is_there = || {
                 let place = Place::new(Kind::Exchange, &[virtual_host.as_bytes(), &declaration.name]);
-                host.views().exchange(&declaration.name).is_some() && !self.is_unwritten(&place)
+                host.topology().exchange(&declaration.name).is_some() && !self.is_unwritten(&place)
             };
             if declaration.is_durable && !is_there() { Err(error) } else { Ok(()) }
         })
@@ -59,7 +59,7 @@ impl Journal {
         self.check().or_else(|error| {
             let is_there = || {
                 let place = Place::new(Kind::Queue, &[virtual_host.as_bytes(), &declaration.name]);
-                host.views().queue(&declaration.name).is_some() && !self.is_unwritten(&place)
+                host.queue(&declaration.name).is_some() && !self.is_unwritten(&place)
             };
             let is_durable = declaration.is_durable && !declaration.is_exclusive;
             if is_durable && !is_there() { Err(error) } else { Ok(()) }
@@ -80,7 +80,7 @@ impl Journal {
         self.check().or_else(|error| {
             let is_there = || {
                 let place = to_definition(virtual_host, Recorded::Bound(binding.clone())).place();
-                host.views().is_bound(binding) && !self.is_unwritten(&place)
+                host.topology().is_bound(binding) && !self.is_unwritten(&place)
             };
             if has_durable_ends(host, binding) && !is_there() { Err(error) } else { Ok(()) }
         })
@@ -94,10 +94,10 @@ impl From<JournalError> for Refusal {
 }
 
 fn has_durable_ends(host: &VirtualHost, binding: &BindingInfo) -> bool {
-    let views = host.views();
-    let is_durable_exchange = |name| views.exchange(name).is_some_and(|exchange| exchange.is_durable);
+    let topology = host.topology();
+    let is_durable_exchange = |name| topology.exchange(name).is_some_and(|exchange| exchange.is_durable);
     let is_durable_queue =
-        |name| views.queue(name).is_some_and(|queue| queue.is_durable && !queue.is_exclusive);
+        |name| host.queue(name).is_some_and(|queue| queue.is_durable && !queue.is_exclusive);
     let name = &binding.destination;
     let is_durable = if binding.is_to_exchange { is_durable_exchange(name) } else { is_durable_queue(name) };
     is_durable && is_durable_exchange(&binding.source)

@@ -157,13 +157,13 @@ impl HostState {
     }
 
     fn totals(&self) -> Totals {
-        Totals { stats: self.host.views().stats(), received: self.received }
+        Totals { stats: self.host.stats(), received: self.received }
     }
 
     /// The counters of a host that is deleted: its queues are deleted with it.
     fn last_totals(&self) -> Totals {
         let mut totals = self.totals();
-        totals.stats.queues_deleted += self.host.views().queue_count() as u64;
+        totals.stats.queues_deleted += self.host.queue_count() as u64;
         totals
     }
 }

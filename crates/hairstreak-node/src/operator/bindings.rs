@@ -28,21 +28,21 @@ pub fn list(node: &Node, virtual_host: &str, which: Which<'_>) -> Result<Vec<Bin
     let host = live(node, virtual_host)?;
     {
         let state = host.lock();
-        let views = state.host.views();
+        let host = &state.host;
         let is_there = match which {
             Which::All => true,
-            Which::From(name) | Which::ToExchange(name) => views.exchange(name).is_some(),
-            Which::ToQueue(name) => views.queue(name).is_some(),
+            Which::From(name) | Which::ToExchange(name) => host.topology().exchange(name).is_some(),
+            Which::ToQueue(name) => host.queue(name).is_some(),
         };
         if !is_there {
             return Err(OperatorError::NotFound);
         }
     }
-    Ok(gather(&host, |views, from, count, rows| match which {
-        Which::All => views.binding_infos(from, count, rows),
-        Which::From(name) => views.bindings_from(name, from, count, rows),
-        Which::ToExchange(name) => views.bindings_to_exchange(name, from, count, rows),
-        Which::ToQueue(name) => views.bindings_to_queue(name, from, count, rows),
+    Ok(gather(&host, |host, from, count, rows| match which {
+        Which::All => host.topology().binding_infos(from, count, rows),
+        Which::From(name) => host.topology().bindings_from(name, from, count, rows),
+        Which::ToExchange(name) => host.topology().bindings_to_exchange(name, from, count, rows),
+        Which::ToQueue(name) => host.topology().bindings_to_queue(name, from, count, rows),
     }))
 }
 

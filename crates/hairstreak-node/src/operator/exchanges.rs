@@ -14,7 +14,7 @@ use crate::node::{Commit, Node, OPERATORS};
 /// There is no such host.
 pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<ExchangeInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(gather(&host, |views, from, count, rows| views.exchange_infos(from, count, rows)))
+    Ok(gather(&host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows)))
 }
 
 /// An exchange. The default exchange has an empty name.
@@ -25,7 +25,7 @@ pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<ExchangeInfo>, Operato
 pub fn find(node: &Node, virtual_host: &str, name: &[u8]) -> Result<ExchangeInfo, OperatorError> {
     let host = live(node, virtual_host)?;
     let state = host.lock();
-    state.host.views().exchange(name).ok_or(OperatorError::NotFound)
+    state.host.topology().exchange(name).ok_or(OperatorError::NotFound)
 }
 
 /// Declares an exchange.
@@ -41,7 +41,7 @@ pub fn declare(
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, _| {
         node.journal.check_exchange(virtual_host, &state.host, declaration)?;
-        let is_new = state.host.views().exchange(&declaration.name).is_none();
+        let is_new = state.host.topology().exchange(&declaration.name).is_none();
         state.host.exchanges_mut().declare(declaration)?;
         Ok::<_, OperatorError>(is_new)
     });
@@ -61,7 +61,7 @@ pub fn delete(
 ) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, now| {
-        state.host.views().exchange(name).ok_or(OperatorError::NotFound)?;
+        state.host.topology().exchange(name).ok_or(OperatorError::NotFound)?;
         state.host.delete_exchange(OPERATORS, name, if_unused, now, &mut state.outlets)?;
         Ok(())
     });

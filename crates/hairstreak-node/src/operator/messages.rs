@@ -99,12 +99,12 @@ pub fn peek(
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
     let state = host.lock();
-    let views = state.host.views();
-    let ready = views.queue(queue).ok_or(OperatorError::NotFound)?.ready;
-    views.check_access(OPERATORS, queue)?;
+    let host = &state.host;
+    let ready = host.queue(queue).ok_or(OperatorError::NotFound)?.ready;
+    host.check_access(OPERATORS, queue)?;
     let mut shown: Vec<TakenMessage> = Vec::new();
     let mut bytes = 0;
-    views.peek(queue, offset, count, |message, info| {
+    host.peek(queue, offset, count, |message, info| {
         if bytes < BODIES_BYTES_MAX {
             let behind = (ready as usize).saturating_sub(info.position + 1);
             let behind = behind.try_into().unwrap_or(u32::MAX);

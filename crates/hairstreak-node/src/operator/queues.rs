@@ -14,7 +14,7 @@ use crate::node::{Commit, Node, OPERATORS};
 /// There is no such host.
 pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<QueueInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(gather(&host, |views, from, count, rows| views.queue_infos(from, count, rows)))
+    Ok(gather(&host, |host, from, count, rows| host.queue_infos(from, count, rows)))
 }
 
 /// A queue and its consumers.
@@ -29,9 +29,9 @@ pub fn find(
 ) -> Result<(QueueInfo, Vec<ConsumerInfo>), OperatorError> {
     let host = live(node, virtual_host)?;
     let state = host.lock();
-    let views = state.host.views();
-    let queue = views.queue(name).ok_or(OperatorError::NotFound)?;
-    Ok((queue, views.consumers_of_queue(name)))
+    let host = &state.host;
+    let queue = host.queue(name).ok_or(OperatorError::NotFound)?;
+    Ok((queue, host.consumers_of_queue(name)))
 }
 
 /// Declares a queue.
@@ -47,7 +47,7 @@ pub fn declare(
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, now| {
         node.journal.check_queue(virtual_host, &state.host, declaration)?;
-        let is_new = state.host.views().queue(&declaration.name).is_none();
+        let is_new = state.host.queue(&declaration.name).is_none();
         state.host.declare_queue(OPERATORS, declaration, now)?;
         Ok::<_, OperatorError>(is_new)
     });
@@ -68,7 +68,7 @@ pub fn delete(
 ) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, commit) = node.act(&host, |state, now| {
-        state.host.views().queue(name).ok_or(OperatorError::NotFound)?;
+        state.host.queue(name).ok_or(OperatorError::NotFound)?;
         let outlets = &mut state.outlets;
         state.host.delete_queue(OPERATORS, name, if_unused, if_empty, now, outlets)?;
         Ok(())

@@ -63,7 +63,7 @@ fn is_there(node: &Node, owners: &HashSet<Place>, owner: &Place, owned: &Definit
     owner.kind == Kind::Exchange
         && ends.any(|name| {
             *owner == Place::new(Kind::Exchange, &[binding.vhost.as_bytes(), &name.0])
-                && state.host.views().exchange(&name.0).is_some()
+                && state.host.topology().exchange(&name.0).is_some()
         })
 }
 
@@ -86,7 +86,7 @@ fn take_effect(node: &Node, definition: Definition) -> Result<(), String> {
             let Some((name, change)) = from_definition(definition) else { return Ok(()) };
             let host = node.hosts.find(&name).ok_or_else(|| format!("there is no vhost '{name}'"))?;
             let mut state = host.lock();
-            let restored = state.host.changes_mut().restore(&change, now);
+            let restored = state.host.restore(&change, now);
             host.note_memory(&state);
             restored.map_err(|refusal| refusal.to_string())?;
         }

@@ -49,7 +49,7 @@ pub(super) fn apply_policy(node: &Node, scope: Scope, policy: &PolicyDefinition)
 /// Has changed policies act on what is declared in a host from now on. The caller holds `changing`, unless the node starts.
 pub(super) fn begin_policies(node: &Node, name: &str, changes: impl IntoIterator<Item = PolicyChange>) {
     if let Some(host) = node.hosts.find(name) {
-        host.lock().host.policies_mut().change(changes);
+        host.lock().host.change_policies(changes);
     }
 }
 
@@ -59,12 +59,12 @@ pub(super) fn finish_policies(node: &Node, name: &str) {
     let Some(host) = node.hosts.find(name) else { return };
     let mut cursor = Some(PolicyCursor::default());
     while let Some(from) = cursor {
-        let mut state = host.lock();
-        let mut slice = state.host.policies_mut().slice(from);
+        let state = host.lock();
+        let mut slice = state.host.policy_slice(from);
         MutexGuard::unlock_fair(state);
         slice.match_names();
         while !slice.is_done() {
-            node.act(&host, |state, now| state.host.policies_mut().act(&mut slice, now, &mut state.outlets));
+            node.act(&host, |state, now| state.host.apply_policies(&mut slice, now, &mut state.outlets));
         }
         cursor = slice.next();
     }

@@ -2,70 +2,70 @@
 
 use hairstreak_wire::amqp::FieldTable;
 
-use super::topology::{Topology, declaration, text};
+use super::bench::{Bench, declaration, remove_queue, text};
 use crate::exchange::ExchangeDeclaration;
 use crate::queue::QueueId;
 
-fn declare(topology: &mut Topology, name: &str) {
+fn declare(bench: &mut Bench, name: &str) {
     let declared = ExchangeDeclaration { is_auto_delete: true, ..declaration(name, "fanout") };
-    topology.exchanges.declare(&declared).unwrap();
+    bench.exchanges.declare(&declared).unwrap();
 }
 
 #[test]
 fn the_last_binding_takes_its_source_along() {
-    let mut topology = Topology::new(2);
-    declare(&mut topology, "x");
-    topology.bind("x", 0, "");
-    topology.bind("x", 1, "");
-    topology.unbind("x", 0, "");
-    topology.exchanges.check(b"x").unwrap();
-    topology.exchanges.remove_queue(QueueId(1));
-    assert_eq!(text(topology.exchanges.check(b"x")), "NOT_FOUND - no exchange 'x' in vhost '/'");
-    topology.check_nothing_left();
+    let mut bench = Bench::new(2);
+    declare(&mut bench, "x");
+    bench.bind("x", 0, "");
+    bench.bind("x", 1, "");
+    bench.unbind("x", 0, "");
+    bench.exchanges.check(b"x").unwrap();
+    remove_queue(&mut bench.exchanges, QueueId(1));
+    assert_eq!(text(bench.exchanges.check(b"x")), "NOT_FOUND - no exchange 'x' in vhost '/'");
+    bench.check_nothing_left();
 }
 
 #[test]
 fn an_exchange_that_never_had_a_binding_stays() {
-    let mut topology = Topology::new(1);
-    declare(&mut topology, "x");
-    topology.unbind("x", 0, "");
-    topology.declare("y", "fanout");
-    topology.bind_exchange("x", "y", "");
-    topology.exchanges.unbind_exchange(b"x", b"y", b"", &FieldTable::new()).unwrap();
-    topology.exchanges.check(b"x").unwrap();
+    let mut bench = Bench::new(1);
+    declare(&mut bench, "x");
+    bench.unbind("x", 0, "");
+    bench.declare("y", "fanout");
+    bench.bind_exchange("x", "y", "");
+    bench.exchanges.unbind_exchange(b"x", b"y", b"", &FieldTable::new()).unwrap();
+    bench.exchanges.check(b"x").unwrap();
 }
 
 #[test]
 fn exchanges_go_one_after_the_other_along_their_bindings() {
-    let mut topology = Topology::new(1);
+    let mut bench = Bench::new(1);
     for name in ["x", "y", "z"] {
-        declare(&mut topology, name);
+        declare(&mut bench, name);
     }
-    topology.bind_exchange("y", "x", "");
-    topology.bind_exchange("z", "y", "");
-    topology.bind("z", 0, "");
-    topology.exchanges.remove_queue(QueueId(0));
-    topology.check_nothing_left();
+    bench.bind_exchange("y", "x", "");
+    bench.bind_exchange("z", "y", "");
+    bench.bind("z", 0, "");
+    remove_queue(&mut bench.exchanges, QueueId(0));
+    bench.check_nothing_left();
 }
 
 #[test]
 fn a_destination_that_is_deleted_takes_its_source_along() {
-    let mut topology = Topology::new(0);
-    declare(&mut topology, "x");
-    topology.declare("y", "fanout");
-    topology.bind_exchange("y", "x", "");
-    topology.exchanges.delete(b"y", false).unwrap();
-    topology.check_nothing_left();
+    let mut bench = Bench::new(0);
+    declare(&mut bench, "x");
+    bench.declare("y", "fanout");
+    bench.bind_exchange("y", "x", "");
+    bench.exchanges.delete(b"y", false).unwrap();
+    bench.check_nothing_left();
 }
 
 #[test]
 fn an_exchange_that_is_bound_to_itself_is_in_use_by_that() {
-    let mut topology = Topology::new(1);
-    declare(&mut topology, "x");
-    topology.bind_exchange("x", "x", "");
-    topology.bind("x", 0, "");
-    topology.unbind("x", 0, "");
-    topology.exchanges.check(b"x").unwrap();
-    topology.exchanges.unbind_exchange(b"x", b"x", b"", &FieldTable::new()).unwrap();
-    topology.check_nothing_left();
+    let mut bench = Bench::new(1);
+    declare(&mut bench, "x");
+    bench.bind_exchange("x", "x", "");
+    bench.bind("x", 0, "");
+    bench.unbind("x", 0, "");
+    bench.exchanges.check(b"x").unwrap();
+    bench.exchanges.unbind_exchange(b"x", b"x", b"", &FieldTable::new()).unwrap();
+    bench.check_nothing_left();
 }

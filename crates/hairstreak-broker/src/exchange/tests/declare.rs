@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Scope};
 
-use super::topology::{Topology, declaration, table, text};
+use super::bench::{Bench, declaration, table, text};
 use crate::exchange::{ExchangeDeclaration, Exchanges, Publisher, Routing};
 use crate::steps::Steps;
 
@@ -26,7 +26,7 @@ fn an_equal_declaration_changes_nothing() {
     exchanges.declare(&declaration("x", "topic")).unwrap();
     let generation = exchanges.generation();
     exchanges.declare(&declaration("x", "topic")).unwrap();
-    assert_eq!((exchanges.listing().exchange_count(), exchanges.generation()), (6, generation));
+    assert_eq!((exchanges.topology.exchange_count(), exchanges.generation()), (7, generation));
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn alternate_exchanges_are_compared_and_other_arguments_are_not() {
         refused(&mut exchanges, &with("y", table([("alternate-exchange", FieldValue::I32(1))]))),
         "PRECONDITION_FAILED - invalid type 'signedint' for arg 'alternate-exchange' in exchange 'y' in vhost '/'"
     );
-    assert_eq!(exchanges.listing().exchange_count(), 7);
+    assert_eq!(exchanges.topology.exchange_count(), 8);
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn an_unknown_type_closes_the_connection() {
 
 #[test]
 fn the_default_exchange_is_not_to_be_touched() {
-    let mut topology = Topology::bound("direct", &["a"]);
+    let mut bench = Bench::bound("direct", &["a"]);
     let none = FieldTable::new();
-    let exchanges = &mut topology.exchanges;
+    let exchanges = &mut bench.exchanges;
     let queue = crate::queue::QueueId(0);
     for refused in [
         exchanges.declare(&declaration("", "direct")),
@@ -149,46 +149,46 @@ fn a_missing_exchange_is_not_found_but_may_be_deleted() {
 
 #[test]
 fn an_exchange_that_others_are_bound_to_is_in_use() {
-    let mut topology = Topology::bound("direct", &["a"]);
-    topology.declare("y", "fanout");
-    topology.bind_exchange("y", "x", "");
+    let mut bench = Bench::bound("direct", &["a"]);
+    bench.declare("y", "fanout");
+    bench.bind_exchange("y", "x", "");
     assert_eq!(
-        text(topology.exchanges.delete(b"x", true)),
+        text(bench.exchanges.delete(b"x", true)),
         "PRECONDITION_FAILED - exchange 'x' in vhost '/' in use"
     );
     // A binding to the exchange is no use of it.
-    topology.exchanges.delete(b"y", true).unwrap();
-    topology.exchanges.delete(b"x", false).unwrap();
-    topology.check_nothing_left();
+    bench.exchanges.delete(b"y", true).unwrap();
+    bench.exchanges.delete(b"x", false).unwrap();
+    bench.check_nothing_left();
 }
 
 #[test]
 fn a_name_is_taken_as_it_is() {
-    let mut topology = Topology::new(1);
-    topology.declare("x\r\n", "fanout");
-    assert_eq!(text(topology.exchanges.check(b"x")), "NOT_FOUND - no exchange 'x' in vhost '/'");
-    topology.bind("x\r\n", 0, "");
-    assert_eq!(topology.route("x\r\n", ""), [0]);
-    topology.exchanges.delete(b"x", false).unwrap();
-    topology.exchanges.check(b"x\r\n").unwrap();
-    topology.exchanges.delete(b"x\r\n", false).unwrap();
-    topology.check_nothing_left();
+    let mut bench = Bench::new(1);
+    bench.declare("x\r\n", "fanout");
+    assert_eq!(text(bench.exchanges.check(b"x")), "NOT_FOUND - no exchange 'x' in vhost '/'");
+    bench.bind("x\r\n", 0, "");
+    assert_eq!(bench.route("x\r\n", ""), [0]);
+    bench.exchanges.delete(b"x", false).unwrap();
+    bench.exchanges.check(b"x\r\n").unwrap();
+    bench.exchanges.delete(b"x\r\n", false).unwrap();
+    bench.check_nothing_left();
 }
 
 #[test]
 fn only_the_broker_publishes_to_internal_exchanges() {
-    let mut topology = Topology::new(1);
+    let mut bench = Bench::new(1);
     let internal = ExchangeDeclaration { is_internal: true, ..declaration("x", "fanout") };
-    topology.exchanges.declare(&internal).unwrap();
-    topology.bind("x", 0, "");
-    topology.declare("y", "fanout");
-    topology.bind_exchange("x", "y", "");
+    bench.exchanges.declare(&internal).unwrap();
+    bench.bind("x", 0, "");
+    bench.declare("y", "fanout");
+    bench.bind_exchange("x", "y", "");
     let message = Routing::new(b"x", b"");
-    let refusal = topology.try_route(&message).unwrap_err();
+    let refusal = bench.try_route(&message).unwrap_err();
     assert_eq!(refusal.to_string(), "ACCESS_REFUSED - cannot publish to internal exchange 'x' in vhost '/'");
-    assert_eq!(topology.route("y", ""), [0]);
+    assert_eq!(bench.route("y", ""), [0]);
     let mut targets = Vec::new();
     let steps = &mut Steps::unlimited();
-    topology.exchanges.route_from(&message, Publisher::Broker, &|_| 0, steps, &mut targets).unwrap();
+    bench.exchanges.route_from(&message, Publisher::Broker, &|_| 0, steps, &mut targets).unwrap();
     assert_eq!(targets.len(), 1);
 }

@@ -2,14 +2,14 @@
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
-use super::topology::{Topology, table, text};
+use super::bench::{Bench, table, text};
 use crate::erlang;
 use crate::exchange::{Cacheable, Routing};
 
 fn check(arguments: FieldTable, headers: FieldTable, is_match: bool) {
-    let mut topology = Topology::new(1);
-    topology.bind_with("amq.headers", 0, "", &arguments).unwrap();
-    let queues = topology.route_headers("amq.headers", &headers);
+    let mut bench = Bench::new(1);
+    bench.bind_with("amq.headers", 0, "", &arguments).unwrap();
+    let queues = bench.route_headers("amq.headers", &headers);
     assert_eq!(queues.len() == 1, is_match, "{arguments:?} and {headers:?}");
 }
 
@@ -132,15 +132,15 @@ fn many_headers_are_searched_like_few() {
 
 #[test]
 fn headers_are_never_cacheable() {
-    let mut topology = Topology::bound("headers", &["a"]);
-    assert_eq!(topology.try_route(&Routing::new(b"x", b"a")).unwrap(), (vec![0], Cacheable::No));
+    let mut bench = Bench::bound("headers", &["a"]);
+    assert_eq!(bench.try_route(&Routing::new(b"x", b"a")).unwrap(), (vec![0], Cacheable::No));
 }
 
 #[test]
 fn an_invalid_x_match_is_refused() {
-    let mut topology = Topology::new(1);
+    let mut bench = Bench::new(1);
     let mut refused =
-        |value: FieldValue| text(topology.bind_with("amq.match", 0, "", &table([("x-match", value)])));
+        |value: FieldValue| text(bench.bind_with("amq.match", 0, "", &table([("x-match", value)])));
     assert_eq!(
         refused("some".into()),
         "PRECONDITION_FAILED - Invalid x-match field value <<\"some\">>; \
@@ -150,5 +150,5 @@ fn an_invalid_x_match_is_refused() {
         refused(5.into()),
         "PRECONDITION_FAILED - Invalid x-match field type signedint (value 5); expected longstr"
     );
-    assert_eq!(topology.exchanges.listing().binding_count(), 0);
+    assert_eq!(bench.exchanges.topology.binding_count(), 0);
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 use proptest::prelude::*;
 
-use super::topology::{Topology, declaration, named, table};
+use super::bench::{Bench, declaration, named, remove_queue, table};
 use crate::exchange::{ExchangeDeclaration, Routing};
 use crate::queue::QueueId;
 
@@ -192,8 +192,8 @@ fn is_topic_match(pattern: &[&str], key: &[&str]) -> bool {
     }
 }
 
-fn apply(topology: &mut Topology, event: &Event) -> bool {
-    let exchanges = &mut topology.exchanges;
+fn apply(bench: &mut Bench, event: &Event) -> bool {
+    let exchanges = &mut bench.exchanges;
     let applied = match *event {
         Event::Declare { name, kind, is_auto_delete, alternate } => {
             let arguments: FieldTable =
@@ -218,22 +218,22 @@ fn apply(topology: &mut Topology, event: &Event) -> bool {
             }
         }
         Event::Replace { queue } => {
-            exchanges.remove_queue(QueueId(queue));
-            exchanges.add_queue(&named(&format!("q{queue}")), QueueId(queue));
+            remove_queue(exchanges, QueueId(queue));
+            exchanges.topology.add_queue(&named(&format!("q{queue}")), QueueId(queue));
             Ok(())
         }
     };
     applied.is_ok()
 }
 
-fn check_routes(topology: &mut Topology, model: &Model) -> Result<(), TestCaseError> {
+fn check_routes(bench: &mut Bench, model: &Model) -> Result<(), TestCaseError> {
     for name in NAMES {
         for key in ["", "a", "a.b", "b.a.b"] {
             for number in [0, 1, 3] {
                 let headers = fields(number);
                 let message =
                     Routing { headers: Some(&headers), ..Routing::new(name.as_bytes(), key.as_bytes()) };
-                let routed = topology.try_route(&message).map(|(queues, _)| queues).ok();
+                let routed = bench.try_route(&message).map(|(queues, _)| queues).ok();
                 let expected = model.exchanges.contains_key(name).then(|| model.route(name, key, &headers));
                 prop_assert_eq!(routed, expected, "{} {:?} {:?}", name, key, headers);
             }
@@ -245,18 +245,18 @@ fn check_routes(topology: &mut Topology, model: &Model) -> Result<(), TestCaseEr
 proptest! {
     #[test]
     fn messages_reach_the_queues_that_the_model_says(events in prop::collection::vec(event(), 0..60)) {
-        let mut topology = Topology::new(QUEUE_COUNT);
+        let mut bench = Bench::new(QUEUE_COUNT);
         let mut model = Model::default();
         for event in &events {
-            prop_assert_eq!(apply(&mut topology, event), model.apply(event), "{:?}", event);
-            prop_assert_eq!(topology.exchanges.listing().exchange_count(), 5 + model.exchanges.len());
-            prop_assert_eq!(topology.exchanges.listing().binding_count(), model.bindings.len());
-            check_routes(&mut topology, &model)?;
+            prop_assert_eq!(apply(&mut bench, event), model.apply(event), "{:?}", event);
+            prop_assert_eq!(bench.exchanges.topology.exchange_count(), 6 + model.exchanges.len());
+            prop_assert_eq!(bench.exchanges.topology.binding_count(), model.bindings.len());
+            check_routes(&mut bench, &model)?;
         }
-        (0..QUEUE_COUNT).for_each(|queue| topology.exchanges.remove_queue(QueueId(queue)));
+        (0..QUEUE_COUNT).for_each(|queue| remove_queue(&mut bench.exchanges, QueueId(queue)));
         for name in NAMES {
-            topology.exchanges.delete(name.as_bytes(), false).unwrap();
+            bench.exchanges.delete(name.as_bytes(), false).unwrap();
         }
-        topology.check_nothing_left();
+        bench.check_nothing_left();
     }
 }

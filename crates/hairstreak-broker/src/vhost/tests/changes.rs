@@ -100,8 +100,8 @@ fn a_name_that_the_host_gives_is_recorded() {
     // Such a name cannot be declared, and can be put back.
     let mut restored = Bench::new();
     let change = Change::QueueDeclared(QueueDeclaration { name, ..durable("") });
-    restored.host.changes_mut().restore(&change, restored.now).unwrap();
-    assert_eq!(restored.host.views().queue_count(), 1);
+    restored.host.restore(&change, restored.now).unwrap();
+    assert_eq!(restored.host.queue_count(), 1);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn what_is_put_back_is_checked_and_is_not_recorded() {
     let mut bench = recording();
     let now = bench.now;
     let mut restore = |change: &Change| {
-        let restored = bench.host.changes_mut().restore(change, now);
+        let restored = bench.host.restore(change, now);
         assert!(bench.host.changes_mut().is_empty());
         restored.map_err(|refusal| refusal.to_string())
     };
@@ -190,10 +190,10 @@ fn queues_are_put_back_beyond_the_limit() {
     let mut bench = Bench::with(Limits { queues_max: 1, ..Limits::default() });
     let now = bench.now;
     for name in ["a", "b"] {
-        bench.host.changes_mut().restore(&Change::QueueDeclared(durable(name)), now).unwrap();
+        bench.host.restore(&Change::QueueDeclared(durable(name)), now).unwrap();
     }
     assert!(bench.declare(&durable("c")).is_err());
-    assert_eq!(bench.host.views().queue_count(), 2);
+    assert_eq!(bench.host.queue_count(), 2);
 }
 
 #[test]
@@ -202,9 +202,9 @@ fn a_queue_that_is_put_back_expires_from_then_on() {
     let expiring =
         QueueDeclaration { arguments: arguments([("x-expires", 100.into())]).into(), ..durable("q") };
     let now = bench.now;
-    bench.host.changes_mut().restore(&Change::QueueDeclared(expiring), now).unwrap();
+    bench.host.restore(&Change::QueueDeclared(expiring), now).unwrap();
     bench.pass(99);
-    assert_eq!(bench.host.views().queue_count(), 1);
+    assert_eq!(bench.host.queue_count(), 1);
     bench.pass(1);
     assert_eq!(bench.host.changes_mut().take(), [Change::QueueDeleted { name: (*b"q").into() }]);
 }

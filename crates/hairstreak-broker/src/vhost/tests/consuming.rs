@@ -299,7 +299,7 @@ fn queues_whose_consumers_share_the_prefetch_of_a_channel_take_turns() {
 #[test]
 fn the_time_in_which_consumers_are_not_able_is_counted() {
     let (mut bench, channel) = Bench::with_queue(FieldTable::new());
-    let capacity = |bench: &Bench| bench.host.views().queue(b"q").unwrap().capacity.at(bench.now);
+    let capacity = |bench: &Bench| bench.host.queue(b"q").unwrap().capacity.at(bench.now);
     bench.prefetch(channel, 2, false);
     bench.consume(channel, "a");
     bench.publish_all("q", &["1", "2"]);

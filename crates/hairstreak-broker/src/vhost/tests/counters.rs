@@ -8,20 +8,20 @@ impl Bench {
     fn publish_by(&mut self, channel: ChannelId, exchange: &str, key: &str, is_mandatory: bool) -> Published {
         let mut route = Route::new();
         let published = self.publish_along(&mut route, exchange, key, "m", &Properties::default());
-        self.host.channels_mut().note_published(channel, &route, PublishRun::one(published, is_mandatory));
+        self.host.note_published(channel, &route, PublishRun::one(published, is_mandatory));
         published
     }
 
     fn queue_stats(&self, name: &str) -> QueueStats {
-        self.host.views().queue(name.as_bytes()).unwrap().stats
+        self.host.queue(name.as_bytes()).unwrap().stats
     }
 
     fn channel_stats(&self, channel: ChannelId) -> ChannelStats {
-        self.host.views().channel(channel).unwrap().stats
+        self.host.channels().info(channel).unwrap().stats
     }
 
     fn exchange_stats(&self, name: &str) -> ExchangeStats {
-        self.host.views().exchange(name.as_bytes()).unwrap().stats
+        self.host.topology().exchange(name.as_bytes()).unwrap().stats
     }
 }
 
@@ -95,7 +95,7 @@ fn unroutable_messages_come_back_or_are_dropped_and_confirms_count_on_channels_w
     assert_eq!((stats.return_unroutable, stats.drop_unroutable), (1, 0));
     // A message that is refused was routed.
     assert_eq!(bench.queue_stats("full").publish, 2);
-    let stats = bench.host.views().stats();
+    let stats = bench.host.stats();
     assert_eq!((stats.publish, stats.publish_confirm, stats.confirm), (5, 3, 2));
     assert_eq!((stats.return_unroutable, stats.drop_unroutable), (2, 1));
 }
@@ -117,7 +117,7 @@ fn a_message_that_names_one_queue_goes_out_whether_or_not_the_queue_is_there() {
         let mut route = Route::new();
         bench.host.resolve(&routing, &mut route).unwrap();
         let run = PublishRun { message_count: 1, refused_count: 0, is_mandatory: false };
-        bench.host.channels_mut().note_published(channel, &route, run);
+        bench.host.note_published(channel, &route, run);
         let stats = ExchangeStats { publish_in: 1, publish_out: expected };
         assert_eq!(bench.exchange_stats(""), stats, "{key} {extra_keys:?}");
     }
@@ -130,7 +130,7 @@ fn a_message_that_names_one_queue_goes_out_whether_or_not_the_queue_is_there() {
     bench.delete("q");
     bench.host.resolve_names(&mut named, &mut route);
     let run = PublishRun::one(Published::Unroutable, false);
-    bench.host.channels_mut().note_published(channel, &route, run);
+    bench.host.note_published(channel, &route, run);
     assert_eq!(bench.exchange_stats("amq.direct"), ExchangeStats { publish_in: 1, publish_out: 1 });
     assert_eq!(bench.channel_stats(channel).drop_unroutable, 1);
 }
@@ -143,7 +143,7 @@ fn a_run_of_messages_is_counted_at_once() {
         let _ = bench.publish_along(&mut route, "", "q", body, &Properties::default());
     }
     let run = PublishRun { message_count: 3, refused_count: 0, is_mandatory: false };
-    bench.host.channels_mut().note_published(channel, &route, run);
+    bench.host.note_published(channel, &route, run);
     assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
     assert_eq!(bench.channel_stats(channel).messages.publish, 3);
     // An exchange that is gone counts for no other one.
@@ -155,7 +155,7 @@ fn a_run_of_messages_is_counted_at_once() {
     bench.host.exchanges_mut().declare(&declaration).unwrap();
     bench.host.resolve(&Routing::new(b"x", b""), &mut route).unwrap();
     bench.host.exchanges_mut().delete(b"x", false).unwrap();
-    bench.host.channels_mut().note_published(channel, &route, run);
+    bench.host.note_published(channel, &route, run);
     assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
     assert_eq!(bench.channel_stats(channel).messages.publish, 6);
 }
@@ -189,7 +189,7 @@ fn a_direct_reply_is_no_delivery() {
         arguments: &FieldTable::new(),
     };
     bench.host.consume(channel, &declaration, bench.now, &mut bench.said, |_, _| {}).unwrap();
-    let address = text(bench.host.views().reply_address(channel).unwrap());
+    let address = text(bench.host.channels().reply_address(channel).unwrap());
     assert_eq!(bench.publish_by(channel, "", &address, false), Published::Unroutable);
     assert_eq!(bench.take_deliveries().len(), 1);
     let messages = QueueStats { publish: 1, ..QueueStats::default() };
@@ -209,7 +209,7 @@ fn the_host_counts_queues_and_channels_that_come_and_go() {
     bench.ack(channel, 1, false).unwrap();
     bench.close(channel);
     bench.open(BOB);
-    let stats = bench.host.views().stats();
+    let stats = bench.host.stats();
     // A passive declaration counts as none.
     assert_eq!((stats.queues_declared, stats.queues_created, stats.queues_deleted), (2, 1, 1));
     assert_eq!((stats.channels_opened, stats.channels_closed), (2, 1));
@@ -236,7 +236,7 @@ fn messages_that_die_are_counted_by_the_reason() {
         bench.reject(channel, tag, false, true).unwrap();
     }
     bench.pass(10);
-    let stats = bench.host.views().stats();
+    let stats = bench.host.stats();
     let dead_lettered = Deaths { rejected: 1, expired: 1, ..Deaths::default() };
     let dropped = Deaths { max_length: 2, ..Deaths::default() };
     assert_eq!(stats.classic_deaths, DeathStats { dead_lettered, dropped });

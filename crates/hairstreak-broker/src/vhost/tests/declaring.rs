@@ -250,7 +250,7 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     bench.declare(&queue("transient", FieldTable::new())).unwrap();
     bench.declare(&QueueDeclaration { is_exclusive: true, ..durable("exclusive") }).unwrap();
     bench.declare(&QueueDeclaration { is_auto_delete: true, ..durable("auto-delete") }).unwrap();
-    let kind = |name: &str| bench.host.views().queue(name.as_bytes()).unwrap().kind;
+    let kind = |name: &str| bench.host.queue(name.as_bytes()).unwrap().kind;
     assert_eq!(
         (kind("before"), kind("q"), kind("said")),
         (QueueKind::Classic, QueueKind::Quorum, QueueKind::Classic)
@@ -258,8 +258,8 @@ fn a_queue_without_a_type_has_that_of_the_virtual_host() {
     for name in ["transient", "exclusive", "auto-delete"] {
         assert_eq!(kind(name), QueueKind::Classic, "{name}");
     }
-    let views = bench.host.views();
-    let type_of = |name: &[u8]| views.queue(name).unwrap().arguments.get("x-queue-type");
+    let host = &bench.host;
+    let type_of = |name: &[u8]| host.queue(name).unwrap().arguments.get("x-queue-type");
     assert_eq!((type_of(b"before"), type_of(b"q")), (None, Some("quorum".into())));
     let other = "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'before' in vhost '/': received the value 'quorum' of type 'longstr' but current is none";
     assert_eq!(refused(bench.declare(&durable("before"))), other);

@@ -203,7 +203,7 @@ fn names_and_arguments_have_a_limit() {
         }),
         Change::Bound(BindingInfo { source, destination, ..BindingInfo::default() }),
     ];
-    kept.iter().for_each(|change| bench.host.changes_mut().restore(change, bench.now).unwrap());
+    kept.iter().for_each(|change| bench.host.restore(change, bench.now).unwrap());
     delete_each(&mut bench, channel, "a", 100_000);
     declare_each(&mut bench, channel, "b", 100_000).into_iter().for_each(|declared| declared.unwrap());
 }

@@ -6,7 +6,7 @@ use crate::view::PeekInfo;
 /// Bodies and infos of some messages of `q`.
 fn peek(bench: &Bench, offset: usize, count_max: usize) -> Vec<(String, PeekInfo)> {
     let mut seen = Vec::new();
-    let count = bench.host.views().peek(b"q", offset, count_max, |message, info| {
+    let count = bench.host.peek(b"q", offset, count_max, |message, info| {
         seen.push((text(message.body.as_bytes()), info));
     });
     assert_eq!(count, Some(seen.len()));
@@ -38,7 +38,7 @@ fn messages_are_seen_in_the_order_of_delivery_and_stay() {
     assert_eq!((seen[0].1.return_count, seen[0].1.is_redelivered(), seen[0].1.priority), (1, true, 5));
     assert_eq!((seen[1].1.return_count, seen[1].1.position), (0, 1));
     assert_eq!(bench.drain("q"), all);
-    assert_eq!(bench.host.views().peek(b"none", 0, 1, |_, _| ()), None);
+    assert_eq!(bench.host.peek(b"none", 0, 1, |_, _| ()), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::exchange::ExchangeDeclaration;
 use crate::policy::{ApplyTo, NAME_STEPS_MAX, Policy, PolicyChange, PolicyCursor, PolicySlice, Scope};
-use crate::vhost::turn::POLICY_SLICE_MAX;
+use crate::vhost::turn::policies::POLICY_SLICE_MAX;
 
 fn policy(pattern: &str, fields: &[(&str, FieldValue)], scope: Scope) -> Arc<Policy> {
     let definition = fields.iter().cloned().collect();
@@ -20,12 +20,12 @@ impl Bench {
         let gone =
             scopes.into_iter().flat_map(|scope| known.map(|name| PolicyChange::Remove(scope, name.into())));
         let come = user.into_iter().chain(operator).map(PolicyChange::Put);
-        self.host.policies_mut().change(gone.chain(come));
+        self.host.change_policies(gone.chain(come));
         let mut cursor = Some(PolicyCursor::default());
         while let Some(from) = cursor {
-            let mut slice = self.host.policies_mut().slice(from);
+            let mut slice = self.host.policy_slice(from);
             slice.match_names();
-            while !self.host.policies_mut().act(&mut slice, self.now, &mut self.said) {}
+            while !self.host.apply_policies(&mut slice, self.now, &mut self.said) {}
             cursor = slice.next();
         }
     }
@@ -106,9 +106,9 @@ fn the_time_to_expiry_begins_with_the_policy() {
     // Another policy with the same expiry goes on.
     bench.set_policy(&[("expires", 800.into()), ("max-length", 5.into())]);
     bench.pass(399);
-    assert_eq!(bench.host.views().queue_count(), 1);
+    assert_eq!(bench.host.queue_count(), 1);
     bench.pass(1);
-    assert_eq!(bench.host.views().queue_count(), 0);
+    assert_eq!(bench.host.queue_count(), 0);
     // A policy that goes takes its expiry along, and a queue with a consumer does not expire.
     bench.declare(&queue("q", arguments([]))).unwrap();
     bench.pass(500);
@@ -117,10 +117,10 @@ fn the_time_to_expiry_begins_with_the_policy() {
     bench.consume(channel, "c");
     bench.set_policy(&[("expires", 100.into())]);
     bench.pass(200);
-    assert_eq!(bench.host.views().queue_count(), 1);
+    assert_eq!(bench.host.queue_count(), 1);
     bench.cancel(channel, "c");
     bench.pass(100);
-    assert_eq!(bench.host.views().queue_count(), 0);
+    assert_eq!(bench.host.queue_count(), 0);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn policies_are_for_queues_and_exchanges_to_come() {
     bench.host.bind_queue(ALICE, b"dead", b"amq.fanout", b"", &arguments([])).unwrap();
     assert_eq!(bench.publish_with("x", "k", "3", &Properties::default()), Published::Routed);
     assert_eq!(bench.drain("dead"), ["3"]);
-    assert_eq!(bench.host.views().exchange(b"x").unwrap().policy.as_deref(), Some("x"));
+    assert_eq!(bench.host.topology().exchange(b"x").unwrap().policy.as_deref(), Some("x"));
 }
 
 #[test]
@@ -266,17 +266,17 @@ fn views_show_the_policies_and_what_they_make() {
     let operator =
         Policy::new("theirs", "", ApplyTo::All, 0, arguments([("max-length", 5.into())]), Scope::Operator);
     bench.set_both(vec![Arc::new(user.unwrap())], vec![Arc::new(operator.unwrap())]);
-    let shown = bench.host.views().queue(b"q").unwrap();
+    let shown = bench.host.queue(b"q").unwrap();
     assert_eq!(
         (shown.policies.user.as_deref(), shown.policies.operator.as_deref()),
         (Some("mine"), Some("theirs"))
     );
     let expected = arguments([("max-length", 5.into()), ("queue-mode", "lazy".into())]);
     assert_eq!(shown.policies.effective, expected);
-    assert_eq!(bench.host.views().effective_policy(b"q"), Some(expected));
-    assert_eq!(bench.host.views().effective_policy(b"none"), None);
+    assert_eq!(bench.host.effective_policy(b"q"), Some(expected));
+    assert_eq!(bench.host.effective_policy(b"none"), None);
     bench.clear_policies();
-    let shown = bench.host.views().queue(b"q").unwrap();
+    let shown = bench.host.queue(b"q").unwrap();
     assert_eq!((shown.policies.user, shown.policies.operator), (None, None));
     assert_eq!(shown.policies.effective, arguments([]));
 }
@@ -289,13 +289,13 @@ const DROPPED_MAX: u32 = 16_384;
 impl Bench {
     /// A slice that was matched with the policies of now.
     fn matched(&mut self, from: PolicyCursor) -> PolicySlice {
-        let mut slice = self.host.policies_mut().slice(from);
+        let mut slice = self.host.policy_slice(from);
         slice.match_names();
         slice
     }
 
     fn lengths(&self) -> Vec<Option<String>> {
-        let name_of = |name: &str| self.host.views().queue(name.as_bytes()).unwrap().policies.user;
+        let name_of = |name: &str| self.host.queue(name.as_bytes()).unwrap().policies.user;
         ["a", "b", "c"].into_iter().map(name_of).collect()
     }
 }
@@ -309,10 +309,10 @@ fn what_changes_between_two_steps_has_the_newest_policies() {
     }
     let put = |bench: &mut Bench, length: i64| {
         let policy = policy("", &[("max-length", length.into())], Scope::User);
-        bench.host.policies_mut().change([PolicyChange::Put(policy)]);
+        bench.host.change_policies([PolicyChange::Put(policy)]);
     };
     let length_of = |bench: &Bench, name: &str| {
-        let effective = bench.host.views().effective_policy(name.as_bytes()).unwrap();
+        let effective = bench.host.effective_policy(name.as_bytes()).unwrap();
         effective.get("max-length").and_then(FieldValue::as_i64)
     };
     let queues = PolicyCursor { has_done_exchanges: true, position: 0 };
@@ -326,14 +326,14 @@ fn what_changes_between_two_steps_has_the_newest_policies() {
     put(&mut bench, 2);
     bench.delete("b");
     let mut second = bench.matched(queues);
-    assert!(bench.host.policies_mut().act(&mut second, bench.now, &mut bench.said));
+    assert!(bench.host.apply_policies(&mut second, bench.now, &mut bench.said));
     bench.declare(&quorum("b", arguments([]))).unwrap();
-    assert!(bench.host.policies_mut().act(&mut first, bench.now, &mut bench.said));
+    assert!(bench.host.apply_policies(&mut first, bench.now, &mut bench.said));
     assert_eq!(["a", "b", "c"].map(|name| length_of(&bench, name)), [Some(2), Some(2), Some(2)]);
     // A policy that goes is matched with nothing where no other is left.
-    bench.host.policies_mut().change([PolicyChange::Remove(Scope::User, "p".into())]);
+    bench.host.change_policies([PolicyChange::Remove(Scope::User, "p".into())]);
     let mut last = bench.matched(queues);
-    assert!(bench.host.policies_mut().act(&mut last, bench.now, &mut bench.said));
+    assert!(bench.host.apply_policies(&mut last, bench.now, &mut bench.said));
     assert_eq!(bench.lengths(), [None, None, None]);
     assert!(bench.matched(queues).is_done());
 }
@@ -355,7 +355,7 @@ fn each_step_under_the_lock_is_bounded() {
         ("dead-letter-exchange", "".into()),
         ("dead-letter-routing-key", "dead".into()),
     ];
-    bench.host.policies_mut().change([PolicyChange::Put(policy("(?=(q))", &fields, Scope::User))]);
+    bench.host.change_policies([PolicyChange::Put(policy("(?=(q))", &fields, Scope::User))]);
     let (mut cursor, mut slices, mut changed) = (Some(PolicyCursor::default()), 0, 0);
     while let Some(from) = cursor {
         let mut slice = bench.matched(from);
@@ -363,7 +363,7 @@ fn each_step_under_the_lock_is_bounded() {
         assert!(slice.objects.len() <= POLICY_SLICE_MAX);
         loop {
             let (done, waiting, dead) = (slice.changed_count, bench.count("q0"), bench.count("dead"));
-            let is_done = bench.host.policies_mut().act(&mut slice, bench.now, &mut bench.said);
+            let is_done = bench.host.apply_policies(&mut slice, bench.now, &mut bench.said);
             let dropped = waiting - bench.count("q0");
             assert!(
                 slice.changed_count - done <= SLICE && dropped <= DROPPED_MAX,
@@ -392,13 +392,9 @@ fn each_step_under_the_lock_is_bounded() {
 fn a_turn_shortens_a_queue_by_a_bounded_number() {
     let (mut bench, _) = Bench::with_queue(arguments([]));
     (0..LONG).for_each(|_| bench.publish_all("q", &["m"]));
-    bench.host.policies_mut().change([PolicyChange::Put(policy(
-        "",
-        &[("max-length", 1.into())],
-        Scope::User,
-    ))]);
+    bench.host.change_policies([PolicyChange::Put(policy("", &[("max-length", 1.into())], Scope::User))]);
     let mut slice = bench.matched(PolicyCursor { has_done_exchanges: true, position: 0 });
-    assert!(!bench.host.policies_mut().act(&mut slice, bench.now, &mut bench.said));
+    assert!(!bench.host.apply_policies(&mut slice, bench.now, &mut bench.said));
     let before = bench.count("q");
     bench.publish_all("q", &["m"]);
     let after = bench.count("q");
@@ -419,9 +415,9 @@ fn the_steps_of_a_declaration_are_told() {
     let declaration = queue(&name, arguments([]));
     let steps_of_declaration = |bench: &mut Bench| {
         bench.declare(&declaration).unwrap();
-        let before = bench.host.views().step_count();
-        bench.host.policies_mut().charge_steps();
-        bench.host.views().step_count() - before
+        let before = bench.host.step_count();
+        bench.host.charge_pattern_steps();
+        bench.host.step_count() - before
     };
     assert_eq!(steps_of_declaration(&mut bench), 0);
     bench.delete(&name);
@@ -432,7 +428,7 @@ fn the_steps_of_a_declaration_are_told() {
                 Policy::new(&name, &pattern, ApplyTo::All, 0, arguments([("expires", 1.into())]), scope);
             PolicyChange::Put(Arc::new(policy.unwrap()))
         };
-        bench.host.policies_mut().change((0..POLICIES).map(put));
+        bench.host.change_policies((0..POLICIES).map(put));
     }
     assert_eq!(steps_of_declaration(&mut bench), 2 * NAME_STEPS_MAX as u64 / 16);
     // The declaration of an existing queue takes none.

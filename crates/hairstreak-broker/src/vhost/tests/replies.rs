@@ -18,9 +18,9 @@ fn a_reply_goes_to_the_channel_that_asked() {
     let mut bench = Bench::new();
     let channel = bench.open(ALICE);
     let expected = "PRECONDITION_FAILED - fast reply consumer does not exist";
-    assert_eq!(refused(bench.host.views().reply_address(channel)), expected);
+    assert_eq!(refused(bench.host.channels().reply_address(channel)), expected);
     consume_replies(&mut bench, channel, "replies", true).unwrap();
-    let address = text(bench.host.views().reply_address(channel).unwrap());
+    let address = text(bench.host.channels().reply_address(channel).unwrap());
     assert!(bench.exists(&address) && bench.exists("amq.rabbitmq.reply-to"));
     // The address is no queue.
     assert_eq!(bench.publish(&address, "1"), Published::Unroutable);
@@ -49,7 +49,7 @@ fn a_closed_channel_has_no_address() {
     let mut bench = Bench::new();
     let channel = bench.open(ALICE);
     consume_replies(&mut bench, channel, "a", true).unwrap();
-    let address = text(bench.host.views().reply_address(channel).unwrap());
+    let address = text(bench.host.channels().reply_address(channel).unwrap());
     bench.close(channel);
     assert!(!bench.exists(&address));
     assert_eq!(bench.publish(&address, "1"), Published::Unroutable);

@@ -23,9 +23,9 @@ impl Bench {
 
     /// Runs an operation, and the calls that are due at once after it.
     fn in_slices<T>(&mut self, act: impl FnOnce(&mut Bench) -> T) -> (T, Slices) {
-        let before = self.host.views().step_count();
+        let before = self.host.step_count();
         let result = act(self);
-        let mut slices = Slices { call_count: 1, steps_max: self.host.views().step_count() - before };
+        let mut slices = Slices { call_count: 1, steps_max: self.host.step_count() - before };
         while self.host.next_timeout() == Some(0) {
             slices.call_count += 1;
             slices.steps_max = slices.steps_max.max(self.slice());
@@ -35,9 +35,9 @@ impl Bench {
 
     /// One more call. Returns its steps.
     fn slice(&mut self) -> u64 {
-        let before = self.host.views().step_count();
+        let before = self.host.step_count();
         self.host.handle_timeout(self.now, &mut self.said);
-        self.host.views().step_count() - before
+        self.host.step_count() - before
     }
 
     /// The same, for an operation that must take several calls.
@@ -45,7 +45,7 @@ impl Bench {
         let (result, slices) = self.in_slices(act);
         assert!(slices.call_count > 3, "{name}: {slices:?}");
         assert!(slices.steps_max <= STEPS_MAX as u64 + OVERRUN_MAX, "{name}: {slices:?}");
-        assert!(!self.host.views().has_to_wait(ALICE), "{name}");
+        assert!(!self.host.has_to_wait(ALICE), "{name}");
         result
     }
 
@@ -110,7 +110,7 @@ fn a_message_to_many_queues_is_in_each_of_them_once() {
     let channel = bench.open(ALICE);
     bench.divided("fan-out", |bench| {
         bench.publish_slowly(channel, "x", &[]);
-        assert!(bench.host.views().has_to_wait(ALICE) && bench.outcome(channel).is_none());
+        assert!(bench.host.has_to_wait(ALICE) && bench.outcome(channel).is_none());
     });
     assert_eq!(bench.outcome(channel), Some(Published::Routed));
     assert_eq!(bench.outcome(channel), None);
@@ -196,7 +196,7 @@ fn queues_that_come_and_go_while_a_message_is_on_its_way_do_not_confuse_it() {
     while bench.count(&last) == 0 {
         bench.slice();
     }
-    assert!(bench.host.views().has_to_wait(ALICE));
+    assert!(bench.host.has_to_wait(ALICE));
     // A message of somebody else comes meanwhile, to a queue that has the slow one and to a queue that does not: the last ones come first.
     bench.publish_all("q0", &["quick"]);
     bench.publish_all(&last, &["quick"]);
@@ -210,7 +210,7 @@ fn queues_that_come_and_go_while_a_message_is_on_its_way_do_not_confuse_it() {
     bench.declare(&queue(gone, FieldTable::new())).unwrap();
     bench.bind("x", gone, "");
     assert_eq!(bench.host.parts.queues.find(gone.as_bytes()), number, "the number is used again");
-    assert!(bench.host.views().has_to_wait(ALICE), "the message is on its way");
+    assert!(bench.host.has_to_wait(ALICE), "the message is on its way");
     bench.in_slices(|_| ());
     assert_eq!(bench.outcome(channel), Some(Published::Routed));
     assert_eq!(bench.drain("q0"), ["quick", "slow"]);
@@ -240,7 +240,7 @@ fn purging_and_deleting_drop_many_messages_in_slices_and_count_them_exactly() {
     let purged = bench.divided("purge", |bench| {
         let purged = bench.host.purge_queue(ALICE, b"q");
         assert_eq!(bench.count("q"), 0);
-        assert!(bench.host.views().has_to_wait(ALICE));
+        assert!(bench.host.has_to_wait(ALICE));
         bench.publish_all("q", &["new"]);
         purged
     });
@@ -249,7 +249,7 @@ fn purging_and_deleting_drop_many_messages_in_slices_and_count_them_exactly() {
     bench.publish_many("q", COUNT);
     let deleted = bench.divided("delete", |bench| {
         let deleted = bench.delete("q");
-        assert!(bench.host.views().has_to_wait(ALICE));
+        assert!(bench.host.has_to_wait(ALICE));
         deleted
     });
     assert_eq!(deleted, COUNT as u32);
@@ -269,12 +269,12 @@ fn a_queue_with_many_bindings_and_consumers_goes_in_slices() {
     (0..100).for_each(|number| bench.consume(channel, &format!("c{number}")));
     bench.divided("bindings", |bench| {
         bench.delete("q");
-        assert!(bench.host.views().has_to_wait(ALICE));
+        assert!(bench.host.has_to_wait(ALICE));
     });
     assert!(!bench.exists("q"));
     assert_eq!(bench.said.cancelled.len(), 100);
-    assert_eq!(bench.host.views().binding_count(), 0);
-    assert!(bench.host.views().exchange(b"once").is_none());
+    assert_eq!(bench.host.topology().binding_count(), 0);
+    assert!(bench.host.topology().exchange(b"once").is_none());
 }
 
 #[test]
@@ -291,8 +291,8 @@ fn a_queue_that_is_being_deleted_is_deleted_once_and_to_its_end() {
     bench.disconnect(BOB);
     bench.in_slices(|_| ());
     assert!(!bench.exists("q"));
-    assert_eq!(bench.host.views().binding_count(), 0);
-    assert_eq!(bench.host.views().stats().queues_deleted, 1);
+    assert_eq!(bench.host.topology().binding_count(), 0);
+    assert_eq!(bench.host.stats().queues_deleted, 1);
 }
 
 #[test]
@@ -305,11 +305,11 @@ fn an_exchange_with_many_bindings_goes_in_slices_with_those_that_depend_on_it() 
     bench.bind_many("x", COUNT);
     bench.divided("exchange", |bench| {
         bench.host.delete_exchange(ALICE, b"x", false, bench.now, &mut bench.said).unwrap();
-        assert!(bench.host.views().has_to_wait(ALICE));
+        assert!(bench.host.has_to_wait(ALICE));
     });
-    let views = bench.host.views();
-    assert!(views.exchange(b"x").is_none() && views.exchange(b"before").is_none());
-    assert_eq!(views.binding_count(), 0);
+    let topology = bench.host.topology();
+    assert!(topology.exchange(b"x").is_none() && topology.exchange(b"before").is_none());
+    assert_eq!(topology.binding_count(), 0);
 }
 
 #[test]
@@ -349,15 +349,15 @@ fn a_transaction_that_holds_many_deliveries_counts_its_steps_and_gives_them_back
     bench.declare(&queue("q", arguments([]))).unwrap();
     bench.publish_many("q", COUNT);
     bench.in_slices(|bench| bench.consume(channel, "c"));
-    let before = bench.host.views().step_count();
+    let before = bench.host.step_count();
     // Most of the deliveries, so that their gaps go, and those at the front.
     let singles = (1..=COUNT as u64).filter(|tag| tag % 3 != 0);
     singles.for_each(|tag| assert_eq!(bench.host.hold(channel, tag, false).unwrap(), 1));
     let rest = bench.host.hold(channel, 0, true).unwrap();
     assert_eq!(rest, COUNT / 3);
-    assert!(bench.host.views().step_count() - before >= COUNT as u64);
-    bench.host.channels_mut().release_held(channel);
-    assert!(bench.host.views().step_count() - before > COUNT as u64);
+    assert!(bench.host.step_count() - before >= COUNT as u64);
+    bench.host.release_held(channel);
+    assert!(bench.host.step_count() - before > COUNT as u64);
     for tag in 1..=COUNT as u64 {
         bench.ack(channel, tag, false).unwrap();
     }
@@ -373,7 +373,7 @@ fn what_is_delivered_while_deliveries_are_settled_is_not_settled_with_them() {
     bench.consume(channel, "c");
     bench.publish_many("q", COUNT);
     bench.ack(channel, 0, true).unwrap();
-    assert!(bench.host.views().has_to_wait(ALICE));
+    assert!(bench.host.has_to_wait(ALICE));
     bench.publish_all("q", &["late"]);
     bench.in_slices(|_| ());
     let counts = bench.host.message_counts();
@@ -394,8 +394,8 @@ fn a_connection_with_much_of_everything_leaves_in_slices() {
     (0..200).for_each(|number| bench.consume(channel, &format!("c{number}")));
     bench.publish_many("q", COUNT);
     bench.divided("leave", |bench| bench.disconnect(BOB));
-    assert_eq!(bench.host.views().queue_count(), 1);
-    assert_eq!(bench.host.views().channel_count(), 0);
+    assert_eq!(bench.host.queue_count(), 1);
+    assert_eq!(bench.host.channels().count(), 0);
     bench.delivered();
     assert_eq!(bench.drain("q"), numbers(COUNT));
     assert_eq!(bench.host.parts.store.count(), 0);
@@ -432,7 +432,7 @@ fn many_queues_expire_in_slices() {
         call_count += 1;
     }
     assert!(call_count > 10, "{call_count} calls");
-    assert_eq!(bench.host.views().queue_count(), 0);
+    assert_eq!(bench.host.queue_count(), 0);
 }
 
 #[test]

@@ -17,15 +17,15 @@ fn listed<T>(mut list: impl FnMut(usize, usize, &mut Vec<T>) -> Option<usize>) -
 }
 
 fn consumers(bench: &Bench) -> Vec<ConsumerInfo> {
-    listed(|from, count, into| bench.host.views().consumer_infos(from, count, into))
+    listed(|from, count, into| bench.host.consumer_infos(from, count, into))
 }
 
 fn bindings(bench: &Bench) -> Vec<BindingInfo> {
-    listed(|from, count, into| bench.host.views().binding_infos(from, count, into))
+    listed(|from, count, into| bench.host.topology().binding_infos(from, count, into))
 }
 
 fn info(bench: &Bench, name: &str) -> QueueInfo {
-    bench.host.views().queue(name.as_bytes()).unwrap()
+    bench.host.queue(name.as_bytes()).unwrap()
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn a_queue_shows_its_declaration_and_its_messages() {
     assert_eq!((shown.is_exclusive, shown.is_auto_delete, shown.owner), (true, true, Some(ALICE)));
     bench.declare(&quorum("replicated", arguments([]))).unwrap();
     assert_eq!(info(&bench, "replicated").kind.name(), "quorum");
-    assert_eq!(bench.host.views().queue(b"none"), None);
+    assert_eq!(bench.host.queue(b"none"), None);
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn a_consumer_shows_what_it_asked_for_and_what_it_has() {
     assert_eq!((shown.channel, shown.connection, shown.channel_number), (channel, BOB, 7));
     assert_eq!((shown.no_ack, shown.is_exclusive, shown.is_active), (false, false, true));
     assert_eq!((shown.prefetch_count, shown.unacknowledged), (3, 3));
-    assert_eq!(bench.host.views().consumers_of_queue(b"q").len(), 1);
+    assert_eq!(bench.host.consumers_of_queue(b"q").len(), 1);
     // A cancelled consumer with deliveries is none any more.
     bench.cancel(channel, "c");
     assert_eq!(consumers(&bench), []);
-    assert_eq!(bench.host.views().consumer_count(), 0);
+    assert_eq!(bench.host.consumer_count(), 0);
 }
 
 #[test]
@@ -150,18 +150,18 @@ fn a_channel_shows_its_mode_and_its_deliveries() {
     bench.host.hold(channel, 1, false).unwrap();
     let mode = ChannelMode { is_confirming: true, is_transactional: false };
     bench.host.channels_mut().set_mode(channel, mode);
-    let shown = bench.host.views().channel(channel).unwrap();
+    let shown = bench.host.channels().info(channel).unwrap();
     assert_eq!((shown.connection, shown.number, shown.consumer_count), (ALICE, 1, 1));
     assert_eq!((shown.unacknowledged, shown.uncommitted_acks), (2, 1));
     assert_eq!((shown.prefetch_count, shown.global_prefetch_count), (5, 9));
     assert_eq!((shown.is_flowing, shown.is_confirming, shown.is_transactional), (true, true, false));
     let plain = bench.open(BOB);
-    let shown = bench.host.views().channel(plain).unwrap();
+    let shown = bench.host.channels().info(plain).unwrap();
     assert_eq!((shown.prefetch_count, shown.global_prefetch_count), (0, 0));
-    let all = listed(|from, count, into| bench.host.views().channel_infos(from, count, into));
-    assert_eq!(all.len(), bench.host.views().channel_count());
+    let all = listed(|from, count, into| bench.host.channels().infos(from, count, into));
+    assert_eq!(all.len(), bench.host.channels().count());
     bench.close(plain);
-    assert_eq!(bench.host.views().channel(plain), None);
+    assert_eq!(bench.host.channels().info(plain), None);
 }
 
 #[test]
@@ -175,16 +175,16 @@ fn exchanges_are_listed_with_the_default_exchange() {
         ..ExchangeDeclaration::default()
     };
     bench.host.exchanges_mut().declare(&declaration).unwrap();
-    let all = listed(|from, count, into| bench.host.views().exchange_infos(from, count, into));
+    let all = listed(|from, count, into| bench.host.topology().exchange_infos(from, count, into));
     let names: Vec<String> = all.iter().map(|exchange| text(&exchange.name)).collect();
     assert_eq!(names, ["", "amq.direct", "amq.fanout", "amq.topic", "amq.headers", "amq.match", "x"]);
-    assert_eq!(all.len(), bench.host.views().exchange_count());
-    let shown = bench.host.views().exchange(b"x").unwrap();
+    assert_eq!(all.len(), bench.host.topology().exchange_count());
+    let shown = bench.host.topology().exchange(b"x").unwrap();
     assert_eq!((&*shown.kind, shown.is_internal, shown.is_durable), (&b"topic"[..], true, false));
     assert_eq!(shown.arguments, declaration.arguments);
-    let default = bench.host.views().exchange(b"").unwrap();
+    let default = bench.host.topology().exchange(b"").unwrap();
     assert_eq!((&*default.kind, default.is_durable), (&b"direct"[..], true));
-    assert_eq!(bench.host.views().exchange(b"none"), None);
+    assert_eq!(bench.host.topology().exchange(b"none"), None);
 }
 
 #[test]
@@ -206,18 +206,18 @@ fn bindings_are_listed_by_their_ends() {
         all.iter().map(show).collect()
     };
     let all = bindings(&bench);
-    assert_eq!(all.len(), bench.host.views().binding_count());
+    assert_eq!(all.len(), bench.host.topology().binding_count());
     let expected = ["amq.direct-k1-q", "amq.direct-k2-q", "amq.direct-k3-q"];
     assert_eq!(shown(&all)[..3], expected);
     assert_eq!(shown(&all)[3..], ["amq.headers--q", "amq.direct-k4-amq.topic!"]);
     // The arguments are in the order in which they came.
     assert_eq!(all[3].arguments, (&given).into());
-    let views = bench.host.views();
-    let from_direct = listed(|from, count, into| views.bindings_from(b"amq.direct", from, count, into));
+    let topology = bench.host.topology();
+    let from_direct = listed(|from, count, into| topology.bindings_from(b"amq.direct", from, count, into));
     assert_eq!(shown(&from_direct)[3..], ["amq.direct-k4-amq.topic!"]);
-    let to_queue = listed(|from, count, into| views.bindings_to_queue(b"q", from, count, into));
+    let to_queue = listed(|from, count, into| topology.bindings_to_queue(b"q", from, count, into));
     assert_eq!(shown(&to_queue), shown(&all[..4]));
-    let to_topic = listed(|from, count, into| views.bindings_to_exchange(b"amq.topic", from, count, into));
+    let to_topic = listed(|from, count, into| topology.bindings_to_exchange(b"amq.topic", from, count, into));
     assert_eq!(shown(&to_topic), shown(&all[4..]));
     bench.host.unbind_queue(ALICE, b"q", b"amq.headers", b"", &given).unwrap();
     assert_eq!(bindings(&bench).len(), 4);
@@ -232,7 +232,7 @@ fn a_queue_that_stays_is_listed_once_whatever_comes_and_goes_between_two_slices(
     }
     let (mut all, mut cursor, mut step) = (Vec::new(), Some(0), 0);
     while let Some(from) = cursor {
-        cursor = bench.host.views().queue_infos(from, 3, &mut all);
+        cursor = bench.host.queue_infos(from, 3, &mut all);
         if step < 20 {
             bench.delete(&format!("goes{step}"));
             bench.declare(&queue(&format!("new{step}"), arguments([]))).unwrap();
@@ -253,7 +253,7 @@ fn a_deleted_queue_with_deliveries_is_not_listed() {
     bench.consume(channel, "c");
     bench.publish_all("q", &["1"]);
     bench.delete("q");
-    let all = listed(|from, count, into| bench.host.views().queue_infos(from, count, into));
+    let all = listed(|from, count, into| bench.host.queue_infos(from, count, into));
     assert_eq!(all, []);
 }
 
@@ -268,7 +268,7 @@ fn a_binding_is_found_by_all_of_its_fields() {
         let [source, destination] = ends.map(Into::into);
         let (routing_key, arguments) = (key.into(), EncodedTable::from(arguments));
         let binding = BindingInfo { source, destination, is_to_exchange, routing_key, arguments };
-        bench.host.views().is_bound(&binding)
+        bench.host.topology().is_bound(&binding)
     };
     let queue: [&[u8]; 2] = [b"amq.headers", b"q"];
     let exchanges: [&[u8]; 2] = [b"amq.fanout", b"amq.topic"];

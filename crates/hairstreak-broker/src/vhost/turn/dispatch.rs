@@ -2,129 +2,111 @@
 
 use hairstreak_wire::amqp::Properties;
 
-use super::context::Turn;
+use super::deaths::{expire_fronts, shorten};
 use crate::message::{Message, MessageId, MessageView, Store};
 use crate::queue::{Consumers, Entry, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
-use crate::vhost::parts::Parts;
+use crate::vhost::credit::{next_consumer, note_unacked, touch};
+use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::{ConsumerId, HostOutbox, Room};
 
-impl<O: HostOutbox> Turn<'_, O> {
-    /// Ends the operation: see the module.
-    #[inline]
-    pub(in crate::vhost) fn finish(&mut self) {
-        while !self.parts.touched.is_empty() || !self.parts.letters.is_empty() {
-            self.dispatch_touched();
-            if !self.write_letters() || self.parts.steps.are_spent() {
-                break;
-            }
-        }
+#[inline(never)]
+pub(super) fn dispatch_touched<O: HostOutbox>(turn: &mut Turn<'_, O>) {
+    while !turn.parts.steps.are_spent()
+        && let Some(id) = turn.parts.touched.pop()
+    {
+        turn.parts.queues.get_mut(id).is_touched = false;
+        shorten(turn, id);
+        dispatch(turn, id);
     }
+}
 
-    #[inline(never)]
-    fn dispatch_touched(&mut self) {
-        while !self.parts.steps.are_spent()
-            && let Some(id) = self.parts.touched.pop()
-        {
-            self.parts.queues.get_mut(id).is_touched = false;
-            self.shorten(id);
-            self.dispatch(id);
-        }
+/// Delivers messages that wait while there are consumers with credit.
+pub(super) fn dispatch<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
+    let queue = turn.parts.queues.get_mut(id);
+    if !queue.rotation.is_empty() {
+        queue.capacity.unblock(turn.now);
     }
-
-    /// Delivers messages that wait while there are consumers with credit.
-    pub(super) fn dispatch(&mut self, id: QueueId) {
-        let queue = self.parts.queues.get_mut(id);
-        if !queue.rotation.is_empty() {
-            queue.capacity.unblock(self.now);
-        }
-        while let Some(front) = self.parts.queues.get(id).ready.front().copied() {
-            if front.expires_at <= self.now {
-                if !self.expire_fronts(id) {
-                    return;
-                }
-                continue;
-            }
-            if self.parts.steps.are_spent() {
-                // Consumers that can take messages get them in the next call.
-                self.parts.touch(id);
+    while let Some(front) = turn.parts.queues.get(id).ready.front().copied() {
+        if front.expires_at <= turn.now {
+            if !expire_fronts(turn, id) {
                 return;
             }
-            let Some(consumer) = self.parts.next_consumer(id) else { break };
-            self.parts.steps.charge(1);
-            self.deliver_front(id, consumer, &front);
+            continue;
         }
-        let queue = self.parts.queues.get_mut(id);
-        if !queue.ready.is_empty() {
-            queue.capacity.block(self.now);
+        if turn.parts.steps.are_spent() {
+            // Consumers that can take messages get them in the next call.
+            touch(turn.parts, id);
+            return;
         }
-        let next_expiry = queue.ready.next_expiry();
-        self.parts.timers.set_message_expiry(id, next_expiry);
+        let Some(consumer) = next_consumer(turn.parts, id) else { break };
+        turn.parts.steps.charge(1);
+        deliver_front(turn, id, consumer, &front);
     }
+    let queue = turn.parts.queues.get_mut(id);
+    if !queue.ready.is_empty() {
+        queue.capacity.block(turn.now);
+    }
+    let next_expiry = queue.ready.next_expiry();
+    turn.parts.timers.set_message_expiry(id, next_expiry);
+}
 
-    /// Delivers the first waiting message.
-    #[inline]
-    fn deliver_front(&mut self, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
-        let body_size = self.parts.remove_front(id, front);
-        let parts = &mut *self.parts;
+/// Delivers the first waiting message.
+#[inline]
+fn deliver_front<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId, consumer_id: ConsumerId, front: &Entry) {
+    let body_size = turn.parts.remove_front(id, front);
+    let parts = &mut *turn.parts;
+    let queue = parts.queues.get_mut(id);
+    let no_ack = parts.consumers.get(consumer_id).no_ack;
+    if !no_ack {
+        queue.note_unacknowledged(body_size);
+    }
+    let mut properties = Vec::new();
+    let mut view = parts.store.view(front.message);
+    if queue.kind == QueueKind::Quorum && front.return_count > 0 {
+        count_deliveries(&mut view, front.return_count, &mut properties);
+    }
+    let tag = hand_over(
+        &parts.consumers,
+        &mut parts.channels,
+        turn.outbox,
+        consumer_id,
+        front.is_redelivered(),
+        &view,
+    );
+    if no_ack {
+        parts.store.release(front.message);
+    } else {
+        note_unacked(turn.parts, id, consumer_id, tag, *front);
+    }
+    if front.is_redelivered() {
+        note_redelivery(turn.parts, id, consumer_id);
+    }
+}
+
+/// Delivers a message that arrives to a consumer with credit, from where the message lies. The queue has no message.
+#[inline]
+pub(super) fn deliver_direct<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    id: QueueId,
+    consumer_id: ConsumerId,
+    message: &Message<'_>,
+    stored: &mut Option<MessageId>,
+) {
+    let parts = &mut *turn.parts;
+    let tag =
+        hand_over(&parts.consumers, &mut parts.channels, turn.outbox, consumer_id, false, &message.view());
+    if !parts.consumers.get(consumer_id).no_ack {
         let queue = parts.queues.get_mut(id);
-        let no_ack = parts.consumers.get(consumer_id).no_ack;
-        if !no_ack {
-            queue.note_unacknowledged(body_size);
-        }
-        let mut properties = Vec::new();
-        let mut view = parts.store.view(front.message);
-        if queue.kind == QueueKind::Quorum && front.return_count > 0 {
-            count_deliveries(&mut view, front.return_count, &mut properties);
-        }
-        let tag = hand_over(
-            &parts.consumers,
-            &mut parts.channels,
-            self.outbox,
-            consumer_id,
-            front.is_redelivered(),
-            &view,
-        );
-        if no_ack {
-            parts.store.release(front.message);
-        } else {
-            self.parts.note_unacked(id, consumer_id, tag, *front);
-        }
-        if front.is_redelivered() {
-            note_redelivery(self.parts, id, consumer_id);
-        }
-    }
-
-    /// Delivers a message that arrives to a consumer with credit, from where the message lies. The queue has no message.
-    #[inline]
-    pub(super) fn deliver_direct(
-        &mut self,
-        id: QueueId,
-        consumer_id: ConsumerId,
-        message: &Message<'_>,
-        stored: &mut Option<MessageId>,
-    ) {
-        let parts = &mut *self.parts;
-        let tag = hand_over(
-            &parts.consumers,
-            &mut parts.channels,
-            self.outbox,
-            consumer_id,
-            false,
-            &message.view(),
-        );
-        if !parts.consumers.get(consumer_id).no_ack {
-            let queue = parts.queues.get_mut(id);
-            queue.note_unacknowledged(message.body.as_bytes().len() as u32);
-            let entry = Entry {
-                sequence: queue.ready.last_sequence(),
-                expires_at: queue.expiry_of(message.attributes.expiration_ms, self.now),
-                message: store_once(&mut parts.store, message, stored),
-                return_count: 0,
-                priority: queue.ready.list_of(message.attributes.priority),
-            };
-            self.parts.note_unacked(id, consumer_id, tag, entry);
-        }
+        queue.note_unacknowledged(message.body.as_bytes().len() as u32);
+        let entry = Entry {
+            sequence: queue.ready.last_sequence(),
+            expires_at: queue.expiry_of(message.attributes.expiration_ms, turn.now),
+            message: store_once(&mut parts.store, message, stored),
+            return_count: 0,
+            priority: queue.ready.list_of(message.attributes.priority),
+        };
+        note_unacked(turn.parts, id, consumer_id, tag, entry);
     }
 }
 
@@ -154,7 +136,7 @@ pub(super) fn hand_over(
     tag
 }
 
-/// Stores a message at its first use, and counts each further one. Whoever publishes holds a reference of its own until it gives that back by
+/// Stores a message at its first use, and counts each further one. The publisher holds a reference of its own until
 /// [`end_publish`]: a queue may drop the message before the next queue gets it.
 #[inline]
 pub(super) fn store_once(

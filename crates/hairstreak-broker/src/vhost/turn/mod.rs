@@ -6,24 +6,27 @@
 //!   expiry, reject, too long ---> letters ---> enqueue
 //! ```
 //!
-//! An operation that finds its steps spent goes on in a later call (`chores`).
+//! An operation that finds its steps spent goes on in a later call (`progress`).
 //!
-//! Each operation ends with [`Turn::finish`]: touched queues are dispatched, then dead letters find their queues.
+//! `VirtualHost` ends each call with `progress::finish`: touched queues are dispatched, then dead letters find their queues.
 //!
-//! Invariant between two turns: a queue with messages that have not expired has no consumer with credit, or is touched and dispatched in the next turn.
+//! Files, each of which uses those before it:
+//! - `deaths`, `dispatch`, `publish`, `letters`: the way of a message into a queue, to a consumer, and to the queues of dead letters
+//! - `settle`: acknowledgements and rejections
+//! - `leave`, `consume`: channels, queues and consumers go; consumers come
+//! - `policies`: other policies apply to objects
+//! - `progress`: the end of each call, expiry, and operations that go on
+//!
+//! Invariant between two calls: a queue with messages that have not expired has no consumer with credit, or is touched and dispatched in the next call.
 
-mod chores;
-mod consume;
-mod context;
+pub(super) mod consume;
 mod deaths;
 mod dispatch;
-mod leave;
-mod policies;
-mod publish;
-mod settle;
+pub(super) mod leave;
+mod letters;
+pub(super) mod policies;
+pub(super) mod progress;
+pub(super) mod publish;
+pub(super) mod settle;
 
 pub use consume::Got;
-pub(super) use context::Turn;
-#[cfg(test)]
-pub(super) use policies::POLICY_SLICE_MAX;
-pub(super) use policies::policy_slice;

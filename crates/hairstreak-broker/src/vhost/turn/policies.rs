@@ -1,10 +1,10 @@
-//! Policies change: queues and exchanges behave otherwise, slice by slice.
+//! Changes of policies, which act on queues and exchanges slice by slice.
 //!
 //! ```text
-//!   change        what is declared from now on has the new policies
-//!   slice         names that the policies have not been matched with are copied
-//!   match_names   without the host
-//!   act           what is still there changes; again until the slice is done
+//!   change_policies   new queues and exchanges get the new policies
+//!   policy_slice      copies names that were not matched with the policies
+//!   match_names       without the host
+//!   apply_policies    existing objects change; again until the slice is done
 //! ```
 //!
 //! Each queue and exchange knows the generation of the policies that apply to it. If several changes come at once, the first
@@ -12,17 +12,19 @@
 
 use std::sync::Arc;
 
-use super::context::Turn;
+use super::deaths::shorten;
+use super::letters::write_letters;
 use crate::policy::{Applied, Object, ObjectKind, PolicyCursor, PolicySlice};
 use crate::queue::QueueId;
 use crate::vhost::HostOutbox;
-use crate::vhost::parts::Parts;
+use crate::vhost::credit::touch;
+use crate::vhost::parts::{Parts, Turn};
 
 /// The positions that one slice looks at.
 pub(in crate::vhost) const POLICY_SLICE_MAX: usize = 256;
 
-/// Copies what policies may have changed for, from a place on.
-pub(in crate::vhost) fn policy_slice(parts: &Parts, from: PolicyCursor) -> PolicySlice {
+/// Copies the names of objects that other policies may apply to, from a position on.
+pub(in crate::vhost) fn slice(parts: &Parts, from: PolicyCursor) -> PolicySlice {
     let policies = Arc::clone(&parts.exchanges.policies);
     let is_behind = |applied: &Applied| applied.generation() < policies.generation();
     let mut objects = Vec::new();
@@ -47,31 +49,28 @@ pub(in crate::vhost) fn policy_slice(parts: &Parts, from: PolicyCursor) -> Polic
     PolicySlice::new(policies, objects, next)
 }
 
-impl<O: HostOutbox> Turn<'_, O> {
-    /// Has policies that were matched act, as far as the budget goes. Returns whether the slice is done. All objects of the slice change before messages
-    /// beyond a new length go: dead letters find the queues as they are then.
-    pub(in crate::vhost) fn apply_policies(&mut self, slice: &mut PolicySlice) -> bool {
-        let mut left = self.budget;
-        while left > 0
-            && let Some(object) = slice.objects.get(slice.changed_count)
-            && change_object(self, object)
-        {
-            left -= 1;
-            slice.changed_count += 1;
-        }
-        while left > 0
-            && slice.changed_count == slice.objects.len()
-            && let Some(object) = slice.objects.get(slice.done_count)
-        {
-            left -= 1;
-            if !shorten_object(self, object, &mut left) {
-                break;
-            }
-            slice.done_count += 1;
-        }
-        self.finish();
-        slice.is_done()
+/// Has policies that were matched act, as far as the budget goes. Returns whether the slice is done. All objects of the slice change before messages
+/// beyond a new length go: dead letters find the queues as they are then.
+pub(in crate::vhost) fn apply<O: HostOutbox>(turn: &mut Turn<'_, O>, slice: &mut PolicySlice) -> bool {
+    let mut left = turn.budget;
+    while left > 0
+        && let Some(object) = slice.objects.get(slice.changed_count)
+        && change_object(turn, object)
+    {
+        left -= 1;
+        slice.changed_count += 1;
     }
+    while left > 0
+        && slice.changed_count == slice.objects.len()
+        && let Some(object) = slice.objects.get(slice.done_count)
+    {
+        left -= 1;
+        if !shorten_object(turn, object, &mut left) {
+            break;
+        }
+        slice.done_count += 1;
+    }
+    slice.is_done()
 }
 
 /// Applies policies to an object, unless the object already has newer policies: by its declaration, or by another change. Returns false if that needs
@@ -99,9 +98,9 @@ fn shorten_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object, left: 
         return true;
     }
     let before = turn.parts.queues.get(id).ready.count();
-    turn.shorten(id);
+    shorten(turn, id);
     *left = left.saturating_sub(before - turn.parts.queues.get(id).ready.count());
-    turn.parts.touch(id);
+    touch(turn.parts, id);
     !turn.parts.queues.get(id).has_to_shorten()
 }
 
@@ -116,7 +115,7 @@ fn change_policies<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId, applied: 
     let sends_elsewhere = queue.settings.dead_letter != settings.dead_letter;
     let has_other_expiry = queue.settings.expires_ms != settings.expires_ms;
     // Messages that are dead already go where they had to go when they died.
-    if sends_elsewhere && !turn.write_letters() {
+    if sends_elsewhere && !write_letters(turn) {
         return false;
     }
     turn.parts.queues.get_mut(id).set_policies(applied.clone(), settings);

@@ -2,16 +2,16 @@
 
 use hairstreak_wire::amqp::ReplyCode;
 
-use super::context::Turn;
+use super::deaths::bury;
 use crate::message::MessageId;
 use crate::queue::{QueueId, Reason};
 use crate::refusal::Refusal;
 use crate::steps::Steps;
 use crate::vhost::chores::Chore;
-use crate::vhost::credit::{Settled, unknown_tag};
+use crate::vhost::credit::{Settled, is_limited, last_of, revive_channel, settle, touch, unknown_tag};
 use crate::vhost::parts::Parts;
 use crate::vhost::unacked::{Settlement, Unacked};
-use crate::vhost::{ChannelId, ConsumerId, HostOutbox};
+use crate::vhost::{ChannelId, ConsumerId};
 
 /// The most deliveries that are given back at once: the last one first.
 const GIVEN_BACK_COUNT: usize = 1_024;
@@ -37,7 +37,7 @@ fn complete(
         parts.store.release(*message);
     }
     let count = messages.len() as u32;
-    parts.settle(channel, &Settled { queue, consumer, count, body_bytes, is_acked: true });
+    settle(parts, channel, &Settled { queue, consumer, count, body_bytes, is_acked: true });
     parts.channels.get_mut(channel).counted.messages.ack += messages.len() as u64;
 }
 
@@ -52,199 +52,199 @@ fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
     parts.channels.get_mut(channel).returned_count += rejected.len() as u64;
     for unacked in rejected {
         let body_size = parts.store.body_size(unacked.entry.message);
-        if parts.settle(channel, &Settled::returned(unacked, body_size)) {
+        if settle(parts, channel, &Settled::returned(unacked, body_size)) {
             parts.queues.get_mut(unacked.queue).counts.gone += 1;
-            parts.bury(unacked.queue, unacked.entry.message, Reason::Rejected);
+            bury(parts, unacked.queue, unacked.entry.message, Reason::Rejected);
         } else {
             parts.store.release(unacked.entry.message);
         }
     }
 }
 
-impl<O: HostOutbox> Turn<'_, O> {
-    pub(in crate::vhost) fn ack(
-        &mut self,
-        channel: ChannelId,
-        tag: u64,
-        multiple: bool,
-    ) -> Result<(), Refusal> {
-        if multiple {
-            return settle_all(self, channel, tag, Settlement::Ack);
-        }
-        let was_limited = self.parts.is_limited(channel);
-        let unacked = self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
-        complete_one(self.parts, channel, &unacked);
-        end_settling(self.parts, channel, was_limited);
-        self.finish();
-        Ok(())
+#[inline]
+pub(in crate::vhost) fn ack(
+    parts: &mut Parts,
+    channel: ChannelId,
+    tag: u64,
+    multiple: bool,
+) -> Result<(), Refusal> {
+    if multiple {
+        return settle_all(parts, channel, tag, Settlement::Ack);
     }
+    let was_limited = is_limited(parts, channel);
+    let unacked = parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?;
+    complete_one(parts, channel, &unacked);
+    end_settling(parts, channel, was_limited);
+    Ok(())
+}
 
-    pub(in crate::vhost) fn reject(
-        &mut self,
-        channel: ChannelId,
-        tag: u64,
-        multiple: bool,
-        requeue: bool,
-    ) -> Result<(), Refusal> {
-        if multiple {
-            return settle_all(self, channel, tag, Settlement::Reject { requeue });
-        }
-        let was_limited = self.parts.is_limited(channel);
-        let rejected = [self.parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?];
-        give_back(self, channel, &rejected, requeue);
-        end_settling(self.parts, channel, was_limited);
-        self.finish();
-        Ok(())
+pub(in crate::vhost) fn reject(
+    parts: &mut Parts,
+    channel: ChannelId,
+    tag: u64,
+    multiple: bool,
+    requeue: bool,
+) -> Result<(), Refusal> {
+    if multiple {
+        return settle_all(parts, channel, tag, Settlement::Reject { requeue });
     }
+    let was_limited = is_limited(parts, channel);
+    let rejected = [parts.channels.take_unacked(channel, tag).ok_or_else(|| unknown_tag(tag))?];
+    give_back(parts, channel, &rejected, requeue);
+    end_settling(parts, channel, was_limited);
+    Ok(())
+}
 
-    /// Settles the first `count` of the deliveries that a transaction holds.
-    pub(in crate::vhost) fn settle_held(&mut self, channel: ChannelId, count: usize, settlement: Settlement) {
-        let owner = self.parts.channels.get(channel).connection;
-        self.start(Some(owner), Chore::SettleHeld { channel, count, settlement });
-        self.finish();
+/// Settles the first `count` of the deliveries that a transaction holds.
+pub(in crate::vhost) fn settle_held(
+    parts: &mut Parts,
+    channel: ChannelId,
+    mut count: usize,
+    settlement: Settlement,
+) {
+    let owner = parts.channels.get(channel).connection;
+    if !settle_some_held(parts, channel, &mut count, settlement) {
+        parts.put_off(Some(owner), Chore::SettleHeld { channel, count, settlement });
     }
+}
 
-    pub(in crate::vhost) fn recover(&mut self, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
-        if !requeue {
-            return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
-        }
-        settle_all(self, channel, 0, Settlement::Reject { requeue: true })
+pub(in crate::vhost) fn recover(parts: &mut Parts, channel: ChannelId, requeue: bool) -> Result<(), Refusal> {
+    if !requeue {
+        return Err(Refusal::new(ReplyCode::NotImplemented, "requeue=false"));
     }
+    settle_all(parts, channel, 0, Settlement::Reject { requeue: true })
+}
 
-    /// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
-    fn requeue(&mut self, channel: ChannelId, returned: &[Unacked]) {
-        self.parts.channels.get_mut(channel).returned_count += returned.len() as u64;
-        let mut dead = Vec::new();
-        for unacked in returned.iter().rev() {
-            let (id, mut entry) = (unacked.queue, unacked.entry);
-            let body_size = self.parts.store.body_size(entry.message);
-            if !self.parts.settle(channel, &Settled::returned(unacked, body_size)) {
-                self.parts.store.release(entry.message);
-                continue;
-            }
-            entry.return_count = entry.return_count.saturating_add(1);
-            let queue = self.parts.queues.get_mut(id);
-            if queue.is_over_delivery_limit(entry.return_count) {
-                queue.counts.gone += 1;
-                dead.push((id, entry));
-                continue;
-            }
-            let before = queue.ready.memory_bytes();
-            queue.ready.insert(entry, body_size);
-            let after = queue.ready.memory_bytes();
-            self.parts.queues.note_memory(before, after);
-            self.parts.touch(id);
+/// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
+fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
+    parts.channels.get_mut(channel).returned_count += returned.len() as u64;
+    let mut dead = Vec::new();
+    for unacked in returned.iter().rev() {
+        let (id, mut entry) = (unacked.queue, unacked.entry);
+        let body_size = parts.store.body_size(entry.message);
+        if !settle(parts, channel, &Settled::returned(unacked, body_size)) {
+            parts.store.release(entry.message);
+            continue;
         }
-        for (id, entry) in dead.into_iter().rev() {
-            self.parts.bury(id, entry.message, Reason::DeliveryLimit);
+        entry.return_count = entry.return_count.saturating_add(1);
+        let queue = parts.queues.get_mut(id);
+        if queue.is_over_delivery_limit(entry.return_count) {
+            queue.counts.gone += 1;
+            dead.push((id, entry));
+            continue;
         }
+        let before = queue.ready.memory_bytes();
+        queue.ready.insert(entry, body_size);
+        let after = queue.ready.memory_bytes();
+        parts.queues.note_memory(before, after);
+        touch(parts, id);
+    }
+    for (id, entry) in dead.into_iter().rev() {
+        bury(parts, id, entry.message, Reason::DeliveryLimit);
     }
 }
 
 /// Settles all deliveries up to a tag that the channel has now.
-fn settle_all<O: HostOutbox>(
-    turn: &mut Turn<'_, O>,
+fn settle_all(
+    parts: &mut Parts,
     channel: ChannelId,
     tag: u64,
     settlement: Settlement,
 ) -> Result<(), Refusal> {
-    let last = turn.parts.last_of(channel, tag)?;
+    let last = last_of(parts, channel, tag)?;
     let (owner, last_tag) = {
-        let channel = turn.parts.channels.get(channel);
+        let channel = parts.channels.get(channel);
         (channel.connection, channel.last_tag())
     };
-    turn.start(Some(owner), Chore::Settle { channel, last: last.min(last_tag), settlement });
-    turn.finish();
+    let last = last.min(last_tag);
+    if !settle_through(parts, channel, last, settlement) {
+        parts.put_off(Some(owner), Chore::Settle { channel, last, settlement });
+    }
     Ok(())
 }
 
 /// Settles deliveries up to a tag. Returns whether none is left.
-pub(super) fn settle_through<O: HostOutbox>(
-    turn: &mut Turn<'_, O>,
+pub(super) fn settle_through(
+    parts: &mut Parts,
     channel: ChannelId,
     last: u64,
     settlement: Settlement,
 ) -> bool {
-    let was_limited = turn.parts.is_limited(channel);
+    let was_limited = is_limited(parts, channel);
     let is_done = match settlement {
-        Settlement::Ack => complete_through(turn, channel, last),
-        Settlement::Reject { requeue } => give_back_through(turn, channel, last, requeue),
+        Settlement::Ack => complete_through(parts, channel, last),
+        Settlement::Reject { requeue } => give_back_through(parts, channel, last, requeue),
     };
-    end_settling(turn.parts, channel, was_limited);
+    end_settling(parts, channel, was_limited);
     is_done
 }
 
-fn complete_through<O: HostOutbox>(turn: &mut Turn<'_, O>, channel: ChannelId, last: u64) -> bool {
+fn complete_through(parts: &mut Parts, channel: ChannelId, last: u64) -> bool {
     let mut messages = Vec::new();
-    while !turn.parts.steps.are_spent() {
-        let Some(run) = turn.parts.channels.take_first_run(channel, last, &mut messages) else {
+    while !parts.steps.are_spent() {
+        let Some(run) = parts.channels.take_first_run(channel, last, &mut messages) else {
             return true;
         };
-        turn.parts.steps.charge(messages.len());
-        complete(turn.parts, channel, run, &messages);
+        parts.steps.charge(messages.len());
+        complete(parts, channel, run, &messages);
     }
     false
 }
 
-fn give_back_through<O: HostOutbox>(
-    turn: &mut Turn<'_, O>,
-    channel: ChannelId,
-    last: u64,
-    requeue: bool,
-) -> bool {
+fn give_back_through(parts: &mut Parts, channel: ChannelId, last: u64, requeue: bool) -> bool {
     let mut rejected = Vec::new();
-    while !turn.parts.steps.are_spent() {
+    while !parts.steps.are_spent() {
         rejected.clear();
-        let count_max = given_back_count(&turn.parts.steps);
-        let next = || turn.parts.channels.take_first_unacked(channel, last);
+        let count_max = given_back_count(&parts.steps);
+        let next = || parts.channels.take_first_unacked(channel, last);
         rejected.extend(std::iter::from_fn(next).take(count_max));
         if rejected.is_empty() {
             return true;
         }
-        turn.parts.steps.charge(rejected.len() * GIVE_BACK_STEPS);
-        give_back(turn, channel, &rejected, requeue);
+        parts.steps.charge(rejected.len() * GIVE_BACK_STEPS);
+        give_back(parts, channel, &rejected, requeue);
     }
     false
 }
 
 /// Settles deliveries that a transaction holds. `count`: how many are left. Returns whether none is.
-pub(super) fn settle_some_held<O: HostOutbox>(
-    turn: &mut Turn<'_, O>,
+pub(super) fn settle_some_held(
+    parts: &mut Parts,
     channel: ChannelId,
     count: &mut usize,
     settlement: Settlement,
 ) -> bool {
-    let was_limited = turn.parts.is_limited(channel);
-    while *count > 0 && !turn.parts.steps.are_spent() {
-        let held = turn.parts.channels.take_held(channel, (*count).min(given_back_count(&turn.parts.steps)));
+    let was_limited = is_limited(parts, channel);
+    while *count > 0 && !parts.steps.are_spent() {
+        let held = parts.channels.take_held(channel, (*count).min(given_back_count(&parts.steps)));
         if held.is_empty() {
             *count = 0;
             break;
         }
         *count -= held.len();
-        turn.parts.steps.charge(held.len() * GIVE_BACK_STEPS);
+        parts.steps.charge(held.len() * GIVE_BACK_STEPS);
         match settlement {
             Settlement::Ack => {
-                held.iter().for_each(|unacked| complete_one(turn.parts, channel, unacked));
+                held.iter().for_each(|unacked| complete_one(parts, channel, unacked));
             }
-            Settlement::Reject { requeue } => give_back(turn, channel, &held, requeue),
+            Settlement::Reject { requeue } => give_back(parts, channel, &held, requeue),
         }
     }
-    end_settling(turn.parts, channel, was_limited);
+    end_settling(parts, channel, was_limited);
     *count == 0
 }
 
-fn give_back<O: HostOutbox>(turn: &mut Turn<'_, O>, channel: ChannelId, rejected: &[Unacked], requeue: bool) {
+fn give_back(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked], requeue: bool) {
     if requeue {
-        turn.requeue(channel, rejected);
+        requeue_all(parts, channel, rejected);
     } else {
-        discard(turn.parts, channel, rejected);
+        discard(parts, channel, rejected);
     }
 }
 
 #[inline]
 fn end_settling(parts: &mut Parts, channel: ChannelId, was_limited: bool) {
     if was_limited {
-        parts.revive_channel(channel);
+        revive_channel(parts, channel);
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use hairstreak_broker::stats::HostStats;
-use hairstreak_broker::vhost::Views;
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{ChannelInfo, ExchangeInfo, QueueInfo};
 use hairstreak_node::node::SharedHost;
 use hairstreak_node::process;
@@ -66,7 +66,7 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
     state.rates.lock().begin_host(host.name(), at_ms);
     let (mut ready, mut unacknowledged) = (0, 0);
     let list_queues =
-        |views: &Views<'_>, from, rows: &mut Vec<QueueInfo>| views.queue_infos(from, SLICE_COUNT, rows);
+        |host: &VirtualHost, from, rows: &mut Vec<QueueInfo>| host.queue_infos(from, SLICE_COUNT, rows);
     let add_queue = |marks: &mut HostRates, queue: QueueInfo| {
         ready += queue.ready;
         unacknowledged += queue.unacknowledged;
@@ -74,14 +74,16 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
         marks.queues.add(queue.name, counts.0);
     };
     sample_table(state, host, list_queues, add_queue).await;
-    let list_exchanges =
-        |views: &Views<'_>, from, rows: &mut Vec<ExchangeInfo>| views.exchange_infos(from, SLICE_COUNT, rows);
+    let list_exchanges = |host: &VirtualHost, from, rows: &mut Vec<ExchangeInfo>| {
+        host.topology().exchange_infos(from, SLICE_COUNT, rows)
+    };
     let add_exchange = |marks: &mut HostRates, exchange: ExchangeInfo| {
         marks.exchanges.add(exchange.name, [exchange.stats.publish_in, exchange.stats.publish_out]);
     };
     sample_table(state, host, list_exchanges, add_exchange).await;
-    let list_channels =
-        |views: &Views<'_>, from, rows: &mut Vec<ChannelInfo>| views.channel_infos(from, SLICE_COUNT, rows);
+    let list_channels = |host: &VirtualHost, from, rows: &mut Vec<ChannelInfo>| {
+        host.channels().infos(from, SLICE_COUNT, rows)
+    };
     let add_channel = |marks: &mut HostRates, channel: ChannelInfo| {
         marks.channels.add(channel.id, MessageCounts::of_channel(&channel.stats).0);
     };
@@ -93,7 +95,7 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
 async fn sample_table<T>(
     state: &State,
     host: &SharedHost,
-    list: impl Fn(&Views<'_>, usize, &mut Vec<T>) -> Option<usize>,
+    list: impl Fn(&VirtualHost, usize, &mut Vec<T>) -> Option<usize>,
     mut add: impl FnMut(&mut HostRates, T),
 ) {
     let mut cursor = Some(0);
@@ -101,7 +103,7 @@ async fn sample_table<T>(
         let mut rows = Vec::new();
         cursor = {
             let locked = host.lock();
-            let next = list(&locked.host.views(), from, &mut rows);
+            let next = list(&locked.host, from, &mut rows);
             // A connection that waits for the lock has it next.
             MutexGuard::unlock_fair(locked);
             next
@@ -138,7 +140,7 @@ fn add_churn(figures: &mut Figures, stats: &HostStats) {
 }
 
 fn stats_of(host: &SharedHost) -> HostStats {
-    host.lock().host.views().stats()
+    host.lock().host.stats()
 }
 
 /// The counters of messages of a virtual host now.

@@ -139,11 +139,11 @@ impl Overview<'_> {
         let (mut channels, mut consumers, mut exchanges, mut queues) = (0, 0, 0, 0);
         for host in &self.hosts {
             let locked = host.lock();
-            let views = locked.host.views();
-            channels += views.channel_count();
-            consumers += views.consumer_count();
-            exchanges += views.exchange_count();
-            queues += views.queue_count();
+            let host = &locked.host;
+            channels += host.channels().count();
+            consumers += host.consumer_count();
+            exchanges += host.topology().exchange_count();
+            queues += host.queue_count();
         }
         let names: BTreeSet<&str> = self.hosts.iter().map(|host| host.name()).collect();
         let all = self.call.node().connections.all();

@@ -94,8 +94,8 @@ impl Rows for QueueRows {
             let (vhost, host) = &self.hosts[of_host[0].0 as usize];
             let infos: Vec<Option<QueueInfo>> = {
                 let locked = host.lock();
-                let views = locked.host.views();
-                of_host.iter().map(|(_, name)| views.queue(name)).collect()
+                let host = &locked.host;
+                of_host.iter().map(|(_, name)| host.queue(name)).collect()
             };
             rows.extend(infos.into_iter().map(|info| info.map(|info| self.row(vhost, info))));
         }

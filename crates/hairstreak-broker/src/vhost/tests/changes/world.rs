@@ -53,12 +53,11 @@ impl Definitions {
     /// The durable part of what a host shows.
     fn of(host: &VirtualHost) -> Definitions {
         let (mut exchanges, mut queues, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
-        let views = host.views();
-        assert_eq!(views.exchange_infos(0, 1, &mut exchanges), Some(1));
+        assert_eq!(host.topology().exchange_infos(0, 1, &mut exchanges), Some(1));
         exchanges.clear();
-        assert_eq!(views.exchange_infos(1, 1_000, &mut exchanges), None);
-        assert_eq!(views.queue_infos(0, 1_000, &mut queues), None);
-        assert_eq!(views.binding_infos(0, 1_000, &mut bindings), None);
+        assert_eq!(host.topology().exchange_infos(1, 1_000, &mut exchanges), None);
+        assert_eq!(host.queue_infos(0, 1_000, &mut queues), None);
+        assert_eq!(host.topology().binding_infos(0, 1_000, &mut bindings), None);
         let mut definitions = Definitions::default();
         for shown in
             exchanges.into_iter().filter(|shown| shown.is_durable && !shown.name.starts_with(b"amq."))
@@ -104,7 +103,7 @@ impl Definitions {
         let queues = self.queues.values().cloned().map(Change::QueueDeclared);
         let bindings = self.bindings.values().cloned().map(Change::Bound);
         for change in exchanges.chain(queues).chain(bindings) {
-            host.changes_mut().restore(&change, 0).unwrap();
+            host.restore(&change, 0).unwrap();
         }
         assert!(host.changes_mut().is_empty());
         host

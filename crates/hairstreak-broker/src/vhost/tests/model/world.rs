@@ -70,10 +70,10 @@ impl World {
             self.bench.delete(name);
         }
         assert_eq!(self.bench.host.message_counts(), MessageCounts::default());
-        let stats = self.bench.host.views().stats();
+        let stats = self.bench.host.stats();
         assert_eq!([stats.classic, stats.quorum], self.plain.totals);
         assert_eq!(self.bench.host.parts.store.count(), 0);
-        assert_eq!(self.bench.host.views().binding_count(), 0);
+        assert_eq!(self.bench.host.topology().binding_count(), 0);
         let parts = &self.bench.host.parts;
         assert_eq!((parts.queues.declared_bytes(), parts.consumers.memory_bytes()), (0, 0));
     }
@@ -221,16 +221,16 @@ impl World {
         let counts = MessageCounts { ready, unacknowledged: unacked as u64 };
         assert_eq!(self.bench.host.message_counts(), counts);
         assert_eq!(self.bench.host.parts.store.count(), self.plain.message_count());
-        assert_eq!(self.bench.host.views().binding_count(), self.plain.bindings.len());
+        assert_eq!(self.bench.host.topology().binding_count(), self.plain.bindings.len());
         self.check_stats();
         self.plain.note_unable();
     }
 
     /// Checks the counters of queues, of channels, and of the host.
     fn check_stats(&self) {
-        let views = self.bench.host.views();
+        let host = &self.bench.host;
         for (name, queue) in &self.plain.queues {
-            let shown = views.queue(name.as_bytes()).unwrap();
+            let shown = host.queue(name.as_bytes()).unwrap();
             assert_eq!(shown.stats, queue.stats, "{name}");
             let ready_bytes = queue.ready.iter().map(|held| held.body.len() as u64).sum();
             let delivered = self.plain.channels.values().flat_map(|channel| channel.deliveries());
@@ -243,17 +243,17 @@ impl World {
                 "{name}"
             );
             let (offset, mut waiting) = (queue.ready.len() / 3, Vec::new());
-            views.peek(name.as_bytes(), offset, usize::MAX, |message, info| {
+            host.peek(name.as_bytes(), offset, usize::MAX, |message, info| {
                 waiting.push((text(message.body.as_bytes()), u64::from(info.return_count)));
             });
             let expected = queue.ready[offset..].iter().map(|held| (held.body.clone(), held.return_count));
             assert!(waiting.into_iter().eq(expected), "{name}");
         }
         for (number, id) in &self.channels {
-            let stats = views.channel(*id).unwrap().stats.messages;
+            let stats = host.channels().info(*id).unwrap().stats.messages;
             assert_eq!(stats, self.plain.channels[number].stats, "channel {number}");
         }
-        let stats = views.stats();
+        let stats = host.stats();
         assert_eq!([stats.classic, stats.quorum], self.plain.totals);
     }
 }

@@ -109,7 +109,7 @@ impl World {
         plain.count_settled(count, requeue);
         self.note(|| format!("end the transaction of channel {number}, {settlement:?} of {count}"));
         self.bench.host.settle_held(channel, count, settlement, self.bench.now, &mut self.bench.said);
-        self.bench.host.channels_mut().release_held(channel);
+        self.bench.host.release_held(channel);
         settled.into_iter().for_each(|(_, delivered)| self.plain.settle(delivered, requeue));
         self.after_return();
     }

@@ -1,37 +1,38 @@
-//! `Topology`: exchanges and queues by name, so that the tests read like what clients say.
+//! `Bench`: exchanges and queues by name, so that the tests read like what clients say.
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
-use crate::exchange::{Cacheable, ExchangeDeclaration, Exchanges, Routing};
+use crate::exchange::{Cacheable, Destination, ExchangeDeclaration, Exchanges, Routing};
 use crate::queue::{QueueDeclaration, QueueId};
 use crate::refusal::Refusal;
+use crate::steps::Steps;
 
 /// No queue.
 pub(super) const NOWHERE: [u32; 0] = [];
 
 /// Exchanges, and queues with the names q0, q1 and so on.
-pub(super) struct Topology {
+pub(super) struct Bench {
     pub(super) exchanges: Exchanges,
     pub(super) loads: Vec<u64>,
 }
 
-impl Topology {
-    pub(super) fn new(queue_count: u32) -> Topology {
+impl Bench {
+    pub(super) fn new(queue_count: u32) -> Bench {
         let mut exchanges = Exchanges::new("/");
         for number in 0..queue_count {
-            exchanges.add_queue(&named(&format!("q{number}")), QueueId(number));
+            exchanges.topology.add_queue(&named(&format!("q{number}")), QueueId(number));
         }
-        Topology { exchanges, loads: vec![0; queue_count as usize] }
+        Bench { exchanges, loads: vec![0; queue_count as usize] }
     }
 
-    /// A topology with one exchange `x`, and queues that are bound to it by these keys.
-    pub(super) fn bound(kind: &str, keys: &[&str]) -> Topology {
-        let mut topology = Topology::new(keys.len() as u32);
-        topology.declare("x", kind);
+    /// A bench with one exchange `x`, and queues that are bound to it by these keys.
+    pub(super) fn bound(kind: &str, keys: &[&str]) -> Bench {
+        let mut bench = Bench::new(keys.len() as u32);
+        bench.declare("x", kind);
         for (number, key) in keys.iter().enumerate() {
-            topology.bind("x", number as u32, key);
+            bench.bind("x", number as u32, key);
         }
-        topology
+        bench
     }
 
     pub(super) fn declare(&mut self, name: &str, kind: &str) {
@@ -93,8 +94,8 @@ impl Topology {
     /// Asserts that nothing is left but what each virtual host has.
     pub(super) fn check_nothing_left(&self) {
         assert_eq!(
-            (self.exchanges.listing().exchange_count(), self.exchanges.listing().binding_count()),
-            (5, 0)
+            (self.exchanges.topology.exchange_count(), self.exchanges.topology.binding_count()),
+            (6, 0)
         );
     }
 }
@@ -116,4 +117,12 @@ pub(super) fn text(refused: Result<(), Refusal>) -> String {
 /// The declaration of a queue with that name.
 pub(super) fn named(name: &str) -> QueueDeclaration {
     QueueDeclaration { name: name.as_bytes().into(), ..QueueDeclaration::default() }
+}
+
+/// Removes a queue with its bindings, and the exchanges that go with them.
+pub(super) fn remove_queue(exchanges: &mut Exchanges, queue: QueueId) {
+    let (topology, steps) = (&mut exchanges.topology, &mut Steps::unlimited());
+    topology.unbind_all_to(Destination::Queue(queue), steps);
+    topology.forget_queue(queue);
+    topology.remove_going(steps);
 }
