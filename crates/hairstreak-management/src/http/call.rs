@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_node::access::{Identity, Tags};
+use hairstreak_node::access::{Identity, Rights, Tags};
 use hairstreak_node::definitions::Fields;
 use hairstreak_node::node::{Commit, Node, SharedHost};
 use hairstreak_node::operator::Done;
@@ -50,6 +50,16 @@ impl Call<'_> {
     /// 401: the route asks for no credentials, and so there is no user.
     pub(crate) fn identity(&self) -> Result<&Arc<Identity>, ApiError> {
         self.identity.as_ref().ok_or_else(ApiError::wrong_credentials)
+    }
+
+    /// The rights of the user in a virtual host, as over AMQP.
+    ///
+    /// # Errors
+    ///
+    /// 401: the user has none there.
+    pub(crate) fn rights(&self, host: &SharedHost) -> Result<Rights, ApiError> {
+        let rights = Rights::open(Arc::clone(self.identity()?), host.name());
+        rights.ok_or_else(|| ApiError::not_authorised("Access refused."))
     }
 
     /// A name of the path; empty if the route has none of that kind.

@@ -3,7 +3,7 @@
 //! - `server`: connections, on a thread of their own; `options` and `bounds`: their limits
 //! - `request`, `fields`: the path, the parameters and the body of a request
 //! - `api`: from a request to its answer; `call`: a request that may be answered; `state`, `about`: what all of them share
-//! - `routes`: the table of paths, and the functions by noun; `rights`: what a user may do in a virtual host
+//! - `routes`: the table of paths, and the functions by noun
 //! - `rows`: objects as JSON; `list`, `rates`: lists of objects, and how fast their counters grow
 //! - `response`, `error`: the answer
 //! - `worker`: threads for what takes long
@@ -22,7 +22,6 @@ mod options;
 mod rates;
 mod request;
 mod response;
-mod rights;
 mod routes;
 mod rows;
 mod server;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hairstreak_broker::view::BindingInfo;
 use hairstreak_broker::without_line_breaks;
-use hairstreak_node::access::Resource;
+use hairstreak_node::access::{Operation, Resource};
 use hairstreak_node::node::SharedHost;
 use hairstreak_node::operator::bindings::{self, Which};
 use hairstreak_node::operator::{OperatorError, queues};
@@ -16,7 +16,6 @@ use crate::http::error::ApiError;
 use crate::http::list::Held;
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
-use crate::http::rights::Rights;
 use crate::http::rows::{BindingRow, is_named, properties_key, quote_plus};
 
 /// All bindings of some virtual hosts, those of the default exchange included.
@@ -119,8 +118,14 @@ fn check_rights(call: &Call<'_>, host: &SharedHost, binding: &BindingInfo) -> Re
         true => Resource::Exchange(&binding.destination),
         false => Resource::Queue(&binding.destination),
     };
-    let rights = Rights::new(call.identity()?, host)?;
-    let checked = rights.check_binding(destination, &binding.source, &binding.routing_key);
+    let mut rights = call.rights(host)?;
+    let BindingInfo { source, routing_key, .. } = binding;
+    let checked = rights.check(Operation::Write, destination);
+    let checked = checked.and_then(|()| rights.check(Operation::Read, Resource::Exchange(source)));
+    let checked = checked.and_then(|()| {
+        let mut state = host.lock();
+        rights.check_topic(Operation::Read, source, routing_key, state.host.exchanges_mut())
+    });
     checked.map_err(ApiError::of_declaration)
 }
 

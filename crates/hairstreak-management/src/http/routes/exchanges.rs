@@ -9,13 +9,12 @@ use hairstreak_node::access::{Operation, Resource};
 use hairstreak_node::operator::exchanges;
 use serde_json::json;
 
-use super::queues::{arguments, check_node, host_to_change, short};
+use super::queues::{arguments, check_declaration, check_node, host_to_change, short};
 use crate::http::call::{Answer, Call, deleted, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
 use crate::http::rates::Range;
 use crate::http::request::exchange_name;
-use crate::http::rights::Rights;
 use crate::http::rows::ExchangeRow;
 
 /// The type of an exchange whose declaration does not say one.
@@ -67,18 +66,16 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         is_internal: body.boolean("internal")?.unwrap_or(false),
         arguments: arguments(&body)?.0.into(),
     };
-    let rights = Rights::new(call.identity()?, &host)?;
     let exchange = Resource::Exchange(&declaration.name);
-    let checked = rights.check_declaration(exchange, &declaration.arguments, "alternate-exchange");
-    checked.map_err(ApiError::of_declaration)?;
+    check_declaration(call, &host, exchange, &declaration.arguments, "alternate-exchange")?;
     put(exchanges::declare(call.node(), host.name(), &declaration)?).await
 }
 
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, exchange_name(call.bytes("exchange")));
     exchanges::find(call.node(), host.name(), name)?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Configure, Resource::Exchange(name)).map_err(ApiError::of_declaration)?;
+    let checked = call.rights(&host)?.check(Operation::Configure, Resource::Exchange(name));
+    checked.map_err(ApiError::of_declaration)?;
     let if_unused = call.request.query.is_true("if-unused");
     deleted(exchanges::delete(call.node(), host.name(), name, if_unused)?).await
 }

@@ -10,7 +10,7 @@ use hairstreak_node::access::{Operation, Resource};
 use hairstreak_node::definitions::{Arguments, Fields};
 use hairstreak_node::node::SharedHost;
 use hairstreak_node::operator::queues;
-use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
+use hairstreak_wire::amqp::{EncodedTable, SHORT_STRING_SIZE_MAX};
 use serde_json::{Value, json};
 
 use crate::http::call::{Answer, Call, deleted, nothing, put};
@@ -18,7 +18,6 @@ use crate::http::error::ApiError;
 use crate::http::list::Rows;
 use crate::http::rates::Ranges;
 use crate::http::request::Query;
-use crate::http::rights::Rights;
 use crate::http::rows::{ConnectionIndex, ConsumerRow, Owner, QueueRow, Shown};
 use crate::http::state::State;
 
@@ -143,11 +142,23 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
         arguments: arguments(&body)?.0.into(),
     };
-    let rights = Rights::new(call.identity()?, &host)?;
     let queue = Resource::declared_queue(&declaration.name);
-    let checked = rights.check_declaration(queue, &declaration.arguments, "x-dead-letter-exchange");
-    checked.map_err(ApiError::of_declaration)?;
+    check_declaration(call, &host, queue, &declaration.arguments, "x-dead-letter-exchange")?;
     put(queues::declare(call.node(), host.name(), &declaration)?).await
+}
+
+/// Checks the rights for a declaration. `argument` names an exchange that the object hands messages on to.
+pub(super) fn check_declaration(
+    call: &Call<'_>,
+    host: &SharedHost,
+    resource: Resource<'_>,
+    arguments: &EncodedTable,
+    argument: &str,
+) -> Result<(), ApiError> {
+    let mut rights = call.rights(host)?;
+    let checked = rights.check(Operation::Configure, resource);
+    let checked = checked.and_then(|()| rights.check_forwarding(resource, arguments, argument, || true));
+    checked.map_err(ApiError::of_declaration)
 }
 
 /// The virtual host of a declaration, which says in other words that there is none.
@@ -204,8 +215,8 @@ pub(super) fn check_node(call: &Call<'_>, body: &Fields) -> Result<(), ApiError>
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Configure, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    let checked = call.rights(&host)?.check(Operation::Configure, Resource::Queue(name));
+    checked.map_err(ApiError::of_declaration)?;
     let query = &call.request.query;
     let (if_unused, if_empty) = (query.is_true("if-unused"), query.is_true("if-empty"));
     deleted(queues::delete(call.node(), host.name(), name, if_unused, if_empty)?).await
@@ -214,8 +225,8 @@ pub(crate) async fn delete(call: &Call<'_>) -> Answer {
 pub(crate) fn purge(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    let checked = call.rights(&host)?.check(Operation::Read, Resource::Queue(name));
+    checked.map_err(ApiError::of_declaration)?;
     queues::purge(call.node(), host.name(), name)?;
     nothing()
 }
