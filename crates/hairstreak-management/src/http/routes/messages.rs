@@ -106,7 +106,7 @@ pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
 }
 
 /// Messages that wait, as [`take`] shows them: nothing happens to them. RabbitMQ has no such route.
-pub(crate) fn peek(call: &Call<'_>) -> Answer {
+pub(crate) async fn peek(call: &Call<'_>) -> Answer {
     let (host, queue) = (call.vhost()?, call.bytes("queue"));
     let number = |name: &str, default: usize| match call.request.query.get(name) {
         None => Ok(default),
