@@ -1,26 +1,27 @@
 //! `Call`: a request that has a route and a user that may use the route.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
-use hairstreak_node::access::{Identity, Tags};
+use hairstreak_node::access::{Identity, Rights, Tags};
 use hairstreak_node::definitions::Fields;
 use hairstreak_node::node::{Commit, Node, SharedHost};
 use hairstreak_node::operator::Done;
 use hyper::StatusCode;
+use hyper::header::HeaderName;
 use serde::Serialize;
 
+use super::authorization::Requirement;
 use super::error::ApiError;
 use super::fields::{parse_object, require};
-use super::list::{self, Columns, ListQuery, Rows};
-use super::rates::Ranges;
+use super::list::{self, Columns, ListQuery, Ranges, Rows};
 use super::request::Request;
 use super::response::Response;
-use super::routes::{Found, Requirement};
 use super::state::State;
 use super::worker::Owner;
 
 /// The header that stands for a virtual host in the path.
-pub(crate) const VHOST_HEADER: &str = "x-vhost";
+const VHOST_HEADER: HeaderName = HeaderName::from_static("x-vhost");
 
 /// Bytes of a body that the HTTP thread itself parses.
 const PARSED_SIZE_MAX: usize = 64 * 1024;
@@ -28,11 +29,17 @@ const PARSED_SIZE_MAX: usize = 64 * 1024;
 /// The answer to a call.
 pub(crate) type Answer = Result<Response, ApiError>;
 
+/// A function that answers calls.
+pub(crate) type Handler = for<'a> fn(&'a mut Call<'_>) -> Pin<Box<dyn Future<Output = Answer> + 'a>>;
+
+/// The segments of a path that stand for names.
+pub(crate) type Names = Vec<(&'static str, Vec<u8>)>;
+
 /// A request on its way to a handler.
 pub(crate) struct Call<'a> {
     pub(crate) state: &'a Arc<State>,
     pub(crate) request: &'a mut Request,
-    pub(crate) found: Found,
+    pub(crate) names: Names,
     pub(crate) requirement: Requirement,
     /// `None`: the route asks for no credentials.
     pub(crate) identity: Option<Arc<Identity>>,
@@ -52,9 +59,24 @@ impl Call<'_> {
         self.identity.as_ref().ok_or_else(ApiError::wrong_credentials)
     }
 
+    /// The rights of the user in a virtual host, as over AMQP.
+    ///
+    /// # Errors
+    ///
+    /// 401: the user has none there.
+    pub(crate) fn rights(&self, host: &SharedHost) -> Result<Rights, ApiError> {
+        let rights = Rights::open(Arc::clone(self.identity()?), host.name());
+        rights.ok_or_else(|| ApiError::not_authorised("Access refused."))
+    }
+
+    /// A name of the path. `None`: the path of the route has none of that kind.
+    pub(crate) fn name(&self, name: &str) -> Option<&[u8]> {
+        self.names.iter().find(|(other, _)| *other == name).map(|(_, segment)| &**segment)
+    }
+
     /// A name of the path; empty if the route has none of that kind.
     pub(crate) fn bytes(&self, name: &str) -> &[u8] {
-        self.found.name(name).unwrap_or_default()
+        self.name(name).unwrap_or_default()
     }
 
     /// A name of the path as text.
@@ -68,8 +90,8 @@ impl Call<'_> {
 
     /// The virtual host of the path or of the header. `None`: neither names one.
     pub(crate) fn vhost_name(&self) -> Option<&str> {
-        let in_path = self.found.name("vhost").map(|name| std::str::from_utf8(name).unwrap_or_default());
-        let in_header = || self.request.headers.get(VHOST_HEADER)?.to_str().ok();
+        let in_path = self.name("vhost").map(|name| std::str::from_utf8(name).unwrap_or_default());
+        let in_header = || self.request.header(VHOST_HEADER);
         in_path.or_else(in_header).filter(|name| !name.is_empty())
     }
 
@@ -89,7 +111,7 @@ impl Call<'_> {
     ///
     /// 404: there is no such host.
     pub(crate) fn hosts(&self) -> Result<Vec<Arc<SharedHost>>, ApiError> {
-        if self.found.name("vhost").is_some() {
+        if self.name("vhost").is_some() {
             return Ok(vec![self.vhost()?]);
         }
         let mut hosts = self.node().hosts.all();
@@ -132,7 +154,7 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Call::bytes_of_body`], and 400: see [`parse_object`].
+    /// As [`Call::bytes_of_body`], and 400: see [`parse_object`].
     pub(crate) async fn body(&mut self) -> Result<Fields, ApiError> {
         let bytes = self.bytes_of_body(self.state.options.body_size_max).await?;
         if bytes.len() <= PARSED_SIZE_MAX {
@@ -160,7 +182,7 @@ impl Call<'_> {
     ///
     /// # Errors
     ///
-    /// Those of [`Call::body`], and 400 for missing fields.
+    /// As [`Call::body`], and 400 for missing fields.
     pub(crate) async fn body_with(&mut self, names: &[&str]) -> Result<Fields, ApiError> {
         let body = self.body().await?;
         require(&body, names)?;
@@ -201,7 +223,7 @@ impl Call<'_> {
     }
 }
 
-/// 201 for a new object and 204 for one that was there, when the change is on disk.
+/// Returns 201 for a new object and 204 for a changed object, when the change is on disk.
 pub(crate) async fn put(done: Done) -> Answer {
     kept(done.commit).await?;
     Ok(Response::empty(if done.is_new { StatusCode::CREATED } else { StatusCode::NO_CONTENT }))

@@ -10,7 +10,6 @@ use hairstreak_wire::amqp::ReplyCode;
 use hyper::{StatusCode, header};
 use serde_json::{Value, json};
 
-use super::request::BodyError;
 use super::response::Response;
 
 /// The realm of clients without credentials, and of wrong ones.
@@ -70,6 +69,12 @@ impl ApiError {
     /// 405. The answer says in a header which methods there are.
     pub(crate) fn method_not_allowed() -> ApiError {
         ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method Not Allowed")
+    }
+
+    /// 408: the body did not come in time.
+    pub(crate) fn too_slow() -> ApiError {
+        let reason = "The request body did not come in time";
+        ApiError::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", reason)
     }
 
     /// 412: a protected object is to be deleted.
@@ -149,20 +154,6 @@ impl From<JournalError> for ApiError {
 impl From<FieldError> for ApiError {
     fn from(FieldError { problem, value, .. }: FieldError) -> ApiError {
         ApiError::wrong_field(problem, value)
-    }
-}
-
-impl From<BodyError> for ApiError {
-    fn from(error: BodyError) -> ApiError {
-        match error {
-            BodyError::TooLarge => ApiError::bad_request("Exceeded HTTP request body size limit"),
-            BodyError::TooSlow => ApiError::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "request_timeout",
-                "The request body did not come in time",
-            ),
-            BodyError::Broken => ApiError::bad_request("The request body did not come whole"),
-        }
     }
 }
 

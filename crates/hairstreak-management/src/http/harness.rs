@@ -1,15 +1,13 @@
-//! `HttpHarness`: everything that decodes what clients of the API send, without a socket, for the fuzz target.
+//! `HttpHarness`: all decoders of requests, without a socket, for the fuzz target.
 
 use hairstreak_node::definitions::Document;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
-use super::bounds::Bounds;
 use super::fields::{boundary, parse_object, part, require};
-use super::list::{self, Columns, Held, ListQuery};
+use super::list::{self, Columns, Held, ListQuery, Ranges};
 use super::options::HttpOptions;
-use super::rates::Ranges;
-use super::request::{Path, Query};
+use super::request::{Bounds, Path, Query};
 use super::response::ResponseBody;
 use super::routes;
 

@@ -1,4 +1,4 @@
-//! `HttpOptions`: the bounds of the management HTTP API, and what browsers may do with it.
+//! `HttpOptions`: the bounds of the management HTTP API, and the rules for browsers.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use std::time::Duration;
 #[derive(Clone, Debug)]
 pub(crate) struct HttpOptions {
     /// The beginning of every path, such as `/rabbit`; empty: none.
-    pub path_prefix: String,
+    pub(crate) path_prefix: String,
     /// Every request needs credentials, also health checks of orchestrators and requests for the version.
-    pub require_login: bool,
+    pub(crate) require_login: bool,
     /// Origins whose pages may call from a browser (CORS); `*`: all.
-    pub allowed_origins: Vec<String>,
+    pub(crate) allowed_origins: Vec<String>,
     /// Connections at a time; more are closed as they are accepted.
-    pub connections_max: usize,
+    pub(crate) connections_max: usize,
     /// The time for the first request header to come whole, and for the handshake of TLS.
-    pub first_header_timeout: Duration,
+    pub(crate) first_header_timeout: Duration,
     /// The time for each further request header to come whole; a connection that is idle as long is closed.
-    pub header_timeout: Duration,
+    pub(crate) header_timeout: Duration,
     /// The time after which a client that takes nothing of a response is closed.
-    pub write_timeout: Duration,
+    pub(crate) write_timeout: Duration,
     /// The time for a request body to come, with one second more for each 64 KiB that came.
-    pub body_timeout: Duration,
+    pub(crate) body_timeout: Duration,
     /// Bytes of a request body.
-    pub body_size_max: usize,
+    pub(crate) body_size_max: usize,
     /// Bytes of a request body that holds definitions.
-    pub definitions_size_max: usize,
+    pub(crate) definitions_size_max: usize,
     /// Bytes of all request bodies together, while they are read and answered.
-    pub bodies_bytes_max: usize,
+    pub(crate) bodies_bytes_max: usize,
     /// Rows of all lists together that are being sent.
-    pub rows_max: usize,
+    pub(crate) rows_max: usize,
 }
 
 impl Default for HttpOptions {

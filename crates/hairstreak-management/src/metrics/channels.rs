@@ -1,17 +1,14 @@
 //! The metrics of channels: a row for each channel, or their sums.
 
-use std::ops::AddAssign;
-
 use hairstreak_broker::stats::{ChannelStats, HostStats};
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::ChannelInfo;
 use hairstreak_node::node::{OPERATORS, SharedHost};
 
-use super::connections::ConnectionNames;
-use super::exposition::labels;
-use super::family::{Group, counter, gauge};
+use super::exposition::{Group, group, labels};
 use super::selection::{Registry, Selection};
-use super::state::visit;
 use super::table::Table;
+use crate::http::{ConnectionIndex, channel_name, channel_stats, visit};
 
 /// The figures of a channel, or the sums of all.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,95 +21,48 @@ pub(super) struct ChannelFigures {
     stats: ChannelStats,
 }
 
-static STATE: Group<ChannelFigures> = Group {
-    name: "channel_metrics",
-    columns: &[
-        gauge("channel_consumers", "Consumers of the channel", |channel| channel.consumer_count as f64),
-        gauge("channel_messages_unacked", "Deliveries that the channel has to settle", |channel| {
-            channel.unacknowledged as f64
-        }),
-        gauge("channel_acks_uncommitted", "Settlements that a transaction holds", |channel| {
-            channel.uncommitted_acks as f64
-        }),
-        gauge("consumer_prefetch", "Unsettled deliveries that a consumer to come may have", |channel| {
-            f64::from(channel.consumer_prefetch)
-        }),
-        gauge("channel_prefetch", "Unsettled deliveries that all consumers may have together", |channel| {
-            f64::from(channel.channel_prefetch)
-        }),
-    ],
-};
+static STATE: Group<ChannelFigures> = group!("channel_metrics", |channel| {
+    Gauge "channel_consumers" "Consumers of the channel" = channel.consumer_count as f64;
+    Gauge "channel_messages_unacked" "Deliveries that the channel has to settle" = channel.unacknowledged as f64;
+    Gauge "channel_acks_uncommitted" "Settlements that a transaction holds" = channel.uncommitted_acks as f64;
+    Gauge "consumer_prefetch" "Unsettled deliveries that a consumer to come may have" = f64::from(channel.consumer_prefetch);
+    Gauge "channel_prefetch" "Unsettled deliveries that all consumers may have together" = f64::from(channel.channel_prefetch);
+});
 
-static PUBLISHED: Group<ChannelFigures> = Group {
-    name: "channel_exchange_metrics",
-    columns: &[
-        counter("channel_messages_published_total", "Messages that the client published", |channel| {
-            channel.stats.messages.publish as f64
-        }),
-        counter("channel_messages_confirmed_total", "Messages that were confirmed", |channel| {
-            channel.stats.confirm as f64
-        }),
-        counter(
-            "channel_messages_unroutable_returned_total",
-            "Messages without a queue that were returned",
-            |channel| channel.stats.return_unroutable as f64,
-        ),
-        counter(
-            "channel_messages_unroutable_dropped_total",
-            "Messages without a queue that were dropped",
-            |channel| channel.stats.drop_unroutable as f64,
-        ),
-    ],
-};
+static PUBLISHED: Group<ChannelFigures> = group!("channel_exchange_metrics", |channel| {
+    Counter "channel_messages_published_total" "Messages that the client published" = channel.stats.messages.publish as f64;
+    Counter "channel_messages_confirmed_total" "Messages that were confirmed" = channel.stats.confirm as f64;
+    Counter "channel_messages_unroutable_returned_total" "Messages without a queue that were returned" = channel.stats.return_unroutable as f64;
+    Counter "channel_messages_unroutable_dropped_total" "Messages without a queue that were dropped" = channel.stats.drop_unroutable as f64;
+});
 
-static TAKEN: Group<ChannelFigures> = Group {
-    name: "channel_queue_metrics",
-    columns: &[
-        counter("channel_get_ack_total", "Messages that basic.get took, to be acknowledged", |channel| {
-            channel.stats.messages.get as f64
-        }),
-        counter("channel_get_total", "Messages that basic.get took without acknowledgement", |channel| {
-            channel.stats.messages.get_no_ack as f64
-        }),
-        counter(
-            "channel_messages_delivered_ack_total",
-            "Deliveries to consumers that acknowledge",
-            |channel| channel.stats.messages.deliver as f64,
-        ),
-        counter(
-            "channel_messages_delivered_total",
-            "Deliveries to consumers that do not acknowledge",
-            |channel| channel.stats.messages.deliver_no_ack as f64,
-        ),
-        counter(
-            "channel_messages_redelivered_total",
-            "Deliveries of messages that were delivered before",
-            |channel| channel.stats.messages.redeliver as f64,
-        ),
-        counter("channel_messages_acked_total", "Deliveries that were acknowledged", |channel| {
-            channel.stats.messages.ack as f64
-        }),
-        counter("channel_get_empty_total", "Calls of basic.get that found no message", |channel| {
-            channel.stats.messages.get_empty as f64
-        }),
-    ],
-};
+static TAKEN: Group<ChannelFigures> = group!("channel_queue_metrics", |channel| {
+    Counter "channel_get_ack_total" "Messages that basic.get took, to be acknowledged" = channel.stats.messages.get as f64;
+    Counter "channel_get_total" "Messages that basic.get took without acknowledgement" = channel.stats.messages.get_no_ack as f64;
+    Counter "channel_messages_delivered_ack_total" "Deliveries to consumers that acknowledge" = channel.stats.messages.deliver as f64;
+    Counter "channel_messages_delivered_total" "Deliveries to consumers that do not acknowledge" = channel.stats.messages.deliver_no_ack as f64;
+    Counter "channel_messages_redelivered_total" "Deliveries of messages that were delivered before" = channel.stats.messages.redeliver as f64;
+    Counter "channel_messages_acked_total" "Deliveries that were acknowledged" = channel.stats.messages.ack as f64;
+    Counter "channel_get_empty_total" "Calls of basic.get that found no message" = channel.stats.messages.get_empty as f64;
+});
+
+static GROUPS: [&Group<ChannelFigures>; 3] = [&STATE, &PUBLISHED, &TAKEN];
 
 /// A table of channels without rows.
 pub(super) fn table(selection: &Selection) -> Table<ChannelFigures> {
-    Table::new(selection.registry.prefix(), selection.pick([&STATE, &PUBLISHED, &TAKEN]))
+    Table::new(selection.registry.prefix(), selection.pick(GROUPS))
 }
 
 /// Adds the channels of a virtual host.
-pub(super) async fn add(table: &mut Table<ChannelFigures>, host: &SharedHost, names: &ConnectionNames) {
-    let push = |channel: ChannelInfo| {
-        let Some(connection) = names.find(host.name(), channel.connection) else { return };
-        // As the management API names channels.
-        let name = format!("{connection} ({})", channel.number);
+pub(super) async fn add(table: &mut Table<ChannelFigures>, host: &SharedHost, index: &ConnectionIndex) {
+    let mut push = |channel: ChannelInfo| {
+        let Some(connection) = index.find(host.name(), channel.connection) else { return };
+        let name = channel_name(connection, channel.number);
         let labels = labels(&[("channel", name.as_bytes()), ("vhost", host.name().as_bytes())]);
         table.push(&labels, &ChannelFigures::of(&channel));
     };
-    visit(host, |host, from, count, rows| host.channels().infos(from, count, rows), push).await;
+    let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
+    visit(host, list, |channels| channels.for_each(&mut push)).await;
 }
 
 impl ChannelFigures {
@@ -127,40 +77,24 @@ impl ChannelFigures {
         }
     }
 
-    /// The sums of a virtual host's channels.
-    pub(super) async fn sum(host: &SharedHost) -> ChannelFigures {
-        let mut sum = ChannelFigures::default();
-        let add = |channel: ChannelInfo| {
+    /// Adds the gauges of a virtual host's channels.
+    pub(super) async fn add(&mut self, host: &SharedHost) {
+        let mut add = |channel: ChannelInfo| {
             if channel.connection != OPERATORS {
-                sum += ChannelFigures::of(&channel);
+                self.consumer_count += channel.consumer_count;
+                self.unacknowledged += channel.unacknowledged;
+                self.uncommitted_acks += channel.uncommitted_acks;
+                self.consumer_prefetch += channel.prefetch_count;
+                self.channel_prefetch += channel.global_prefetch_count;
             }
         };
-        visit(host, |host, from, count, rows| host.channels().infos(from, count, rows), add).await;
-        sum
+        let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
+        visit(host, list, |channels| channels.for_each(&mut add)).await;
     }
 
     /// The sums as a table. Counters are those of `stats`: they do not fall when channels are closed.
     pub(super) fn table(mut self, stats: &HostStats) -> Table<ChannelFigures> {
-        let mut messages = stats.classic;
-        messages += stats.quorum;
-        messages.publish = stats.publish;
-        self.stats = ChannelStats {
-            messages,
-            confirm: stats.confirm,
-            return_unroutable: stats.return_unroutable,
-            drop_unroutable: stats.drop_unroutable,
-        };
-        Table::of_one(Registry::Aggregated.prefix(), [&STATE, &PUBLISHED, &TAKEN], &self)
-    }
-}
-
-impl AddAssign for ChannelFigures {
-    /// Sums the gauges. Counters of channels are not summed.
-    fn add_assign(&mut self, other: ChannelFigures) {
-        self.consumer_count += other.consumer_count;
-        self.unacknowledged += other.unacknowledged;
-        self.uncommitted_acks += other.uncommitted_acks;
-        self.consumer_prefetch += other.consumer_prefetch;
-        self.channel_prefetch += other.channel_prefetch;
+        self.stats = channel_stats(stats);
+        Table::of_one(Registry::Aggregated.prefix(), GROUPS, &self)
     }
 }

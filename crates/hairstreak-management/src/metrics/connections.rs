@@ -1,14 +1,11 @@
-//! The metrics of connections, and their names.
+//! The metrics of connections: a row for each connection, or their sums.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use hairstreak_broker::vhost::ConnectionId;
 use hairstreak_node::node::{ConnectionEntry, Node};
 
-use super::exposition::labels;
-use super::family::{Group, counter, gauge};
+use super::exposition::{Group, group, labels};
 use super::selection::{Registry, Selection};
 use super::table::Table;
 
@@ -20,44 +17,14 @@ pub(super) struct ConnectionFigures {
     channel_count: u64,
 }
 
-static BYTES: Group<ConnectionFigures> = Group {
-    name: "connection_coarse_metrics",
-    columns: &[
-        counter("connection_incoming_bytes_total", "Bytes from the client", |connection| {
-            connection.read_bytes as f64
-        }),
-        counter("connection_outgoing_bytes_total", "Bytes to the client", |connection| {
-            connection.written_bytes as f64
-        }),
-    ],
-};
+static BYTES: Group<ConnectionFigures> = group!("connection_coarse_metrics", |connection| {
+    Counter "connection_incoming_bytes_total" "Bytes from the client" = connection.read_bytes as f64;
+    Counter "connection_outgoing_bytes_total" "Bytes to the client" = connection.written_bytes as f64;
+});
 
-static STATE: Group<ConnectionFigures> = Group {
-    name: "connection_metrics",
-    columns: &[gauge("connection_channels", "Channels of the connection", |connection| {
-        connection.channel_count as f64
-    })],
-};
-
-/// From the numbers that virtual hosts give connections to the connections' names.
-pub(super) struct ConnectionNames {
-    hosts: HashMap<Box<str>, HashMap<ConnectionId, Arc<ConnectionEntry>>>,
-}
-
-impl ConnectionNames {
-    pub(super) fn new(connections: &[Arc<ConnectionEntry>]) -> ConnectionNames {
-        let mut hosts: HashMap<Box<str>, HashMap<ConnectionId, Arc<ConnectionEntry>>> = HashMap::new();
-        for connection in connections {
-            let host = hosts.entry(connection.virtual_host.clone()).or_default();
-            host.insert(connection.id, Arc::clone(connection));
-        }
-        ConnectionNames { hosts }
-    }
-
-    pub(super) fn find(&self, virtual_host: &str, id: ConnectionId) -> Option<&str> {
-        Some(&self.hosts.get(virtual_host)?.get(&id)?.name)
-    }
-}
+static STATE: Group<ConnectionFigures> = group!("connection_metrics", |connection| {
+    Gauge "connection_channels" "Channels of the connection" = connection.channel_count as f64;
+});
 
 /// A table of connections that are asked for.
 pub(super) fn table(connections: &[Arc<ConnectionEntry>], selection: &Selection) -> Table<ConnectionFigures> {

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{BindingInfo, ExchangeInfo};
 use hairstreak_node::node::SharedHost;
 
-use super::exposition::labels;
-use super::family::{Group, counter, gauge};
+use super::exposition::{Group, group, labels};
 use super::selection::{Registry, Selection};
-use super::state::visit;
 use super::table::{Block, Table};
+use crate::http::visit;
 
 /// The beginning of names that RabbitMQ has the same of on each node of a cluster.
 const CLUSTER_PREFIX: &str = "rabbitmq_cluster_";
@@ -21,27 +21,21 @@ pub(super) struct ExchangeFigures {
     binding_count: usize,
 }
 
-static PUBLISHED: Group<ExchangeFigures> = Group {
-    name: "exchange_metrics",
-    columns: &[counter(
-        "exchange_messages_published_total",
-        "Messages that clients published to the exchange",
-        |exchange| exchange.publish as f64,
-    )],
-};
+static PUBLISHED: Group<ExchangeFigures> = group!("exchange_metrics", |exchange| {
+    Counter "exchange_messages_published_total" "Messages that clients published to the exchange" = exchange.publish as f64;
+});
 
-static NAMES: Group<ExchangeFigures> =
-    Group { name: "exchange_names", columns: &[gauge("exchange_name", "The exchange is there", |_| 1.0)] };
+static NAMES: Group<ExchangeFigures> = group!("exchange_names", |_object| {
+    Gauge "exchange_name" "The exchange is there" = 1.0;
+});
 
-static BINDINGS: Group<ExchangeFigures> = Group {
-    name: "exchange_bindings",
-    columns: &[gauge("exchange_bindings", "Bindings from the exchange", |exchange| {
-        exchange.binding_count as f64
-    })],
-};
+static BINDINGS: Group<ExchangeFigures> = group!("exchange_bindings", |exchange| {
+    Gauge "exchange_bindings" "Bindings from the exchange" = exchange.binding_count as f64;
+});
 
-static HOSTS: Group<()> =
-    Group { name: "vhost_status", columns: &[gauge("vhost_status", "The virtual host works", |()| 1.0)] };
+static HOSTS: Group<()> = group!("vhost_status", |_object| {
+    Gauge "vhost_status" "The virtual host works" = 1.0;
+});
 
 /// The tables of exchanges and virtual hosts.
 pub(super) struct ExchangeTables {
@@ -77,7 +71,7 @@ impl ExchangeTables {
             return;
         }
         let bindings = if self.counts_bindings { count_bindings(host).await } else { HashMap::new() };
-        let push = |exchange: ExchangeInfo| {
+        let mut push = |exchange: ExchangeInfo| {
             let binding_count = bindings.get(&exchange.name).copied().unwrap_or_default();
             let figures = ExchangeFigures { publish: exchange.stats.publish_in, binding_count };
             let own = labels(&[("vhost", name), ("exchange", &exchange.name)]);
@@ -88,7 +82,9 @@ impl ExchangeTables {
                 self.known.push(&own, &figures);
             }
         };
-        visit(host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows), push).await;
+        let list =
+            |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.topology().exchange_infos(from, count, rows);
+        visit(host, list, |exchanges| exchanges.for_each(&mut push)).await;
     }
 
     pub(super) fn into_blocks(self) -> [Box<dyn Block>; 3] {
@@ -105,11 +101,8 @@ pub(super) fn sum(publish: u64) -> Table<ExchangeFigures> {
 /// How many bindings each exchange has.
 async fn count_bindings(host: &SharedHost) -> HashMap<Box<[u8]>, usize> {
     let mut counts = HashMap::new();
-    visit(
-        host,
-        |host, from, count, rows| host.topology().binding_infos(from, count, rows),
-        |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1,
-    )
-    .await;
+    let mut add = |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1;
+    let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.topology().binding_infos(from, count, rows);
+    visit(host, list, |bindings| bindings.for_each(&mut add)).await;
     counts
 }

@@ -6,10 +6,77 @@
 //!   rabbitmq_queues 3
 //!   rabbitmq_queue_messages{vhost="/",queue="a \"b\""} 7
 //! ```
+//!
+//! - `Family`: the samples of one name, as Prometheus groups them
+//! - `Group`: the families that are asked for together, with their values
 
 use std::io::Write;
 
-use super::family::Family;
+/// The type of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+    /// RabbitMQ's type of alarms and of facts, whose value is 0 or 1.
+    Untyped,
+}
+
+/// A family of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Family {
+    /// The name without its prefix.
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) help: &'static str,
+}
+
+/// A family of objects of the type `T`, and its value for one of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Column<T> {
+    pub(super) family: Family,
+    pub(super) value: fn(&T) -> f64,
+}
+
+/// Families of objects of the type `T`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Group<T: 'static> {
+    /// RabbitMQ's name of the group, as the parameter `family` of `/metrics/detailed` has it; empty: cannot be asked for there.
+    pub(super) name: &'static str,
+    pub(super) columns: &'static [Column<T>],
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+            Kind::Untyped => "untyped",
+        }
+    }
+}
+
+/// A group: its name, and a line with type, name, help and value for each family.
+macro_rules! group {
+    ($name:literal, |$object:ident| { $($kind:ident $family:literal $help:literal = $value:expr;)* }) => {
+        $crate::metrics::exposition::Group {
+            name: $name,
+            columns: &[$($crate::metrics::exposition::Column {
+                family: $crate::metrics::exposition::Family {
+                    name: $family,
+                    kind: $crate::metrics::exposition::Kind::$kind,
+                    help: $help,
+                },
+                value: |$object| {
+                    let _ = $object;
+                    $value
+                },
+            }),*],
+        }
+    };
+}
+pub(super) use group;
 
 /// The type of a body in this format.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -75,7 +142,6 @@ fn push_value(text: &mut Vec<u8>, value: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::family::gauge;
 
     fn text(push: impl Fn(&mut Vec<u8>)) -> String {
         let mut text = Vec::new();
@@ -85,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_family_has_a_head_and_samples() {
-        let family = gauge("queues", "Queues.", |()| 0.0).family;
+        let family = Family { name: "queues", kind: Kind::Gauge, help: "Queues." };
         let head = text(|text| push_head(text, "rabbitmq_", &family));
         assert_eq!(head, "# HELP rabbitmq_queues Queues.\n# TYPE rabbitmq_queues gauge\n");
         assert_eq!(text(|text| push_sample(text, "a_", "b", "", 3.0)), "a_b 3\n");

@@ -4,8 +4,7 @@ use hairstreak_broker::queue::QueueKind;
 use hairstreak_broker::stats::{Deaths, QueueStats};
 use hairstreak_node::node::{Received, Totals};
 
-use super::exposition::{labels, push_head, push_label, push_sample};
-use super::family::{Family, Group, Kind, counter, gauge};
+use super::exposition::{Family, Group, Kind, group, labels, push_head, push_label, push_sample};
 use super::queues::type_name;
 use super::table::{Block, Table};
 
@@ -21,101 +20,34 @@ pub(super) struct Publishing {
     pub(super) consumer_count: u64,
 }
 
-static PUBLISHING: Group<Publishing> = Group {
-    name: "",
-    columns: &[
-        counter("global_messages_received_total", "Messages from publishers", |node| {
-            node.totals.received.count as f64
-        }),
-        counter(
-            "global_messages_received_confirm_total",
-            "Messages from publishers that wait for confirms",
-            |node| node.totals.received.confirm_count as f64,
-        ),
-        counter("global_messages_confirmed_total", "Messages that were confirmed", |node| {
-            node.totals.stats.confirm as f64
-        }),
-        counter(
-            "global_messages_routed_total",
-            "Messages that were routed to queues, once for each queue",
-            |node| (node.totals.stats.classic.publish + node.totals.stats.quorum.publish) as f64,
-        ),
-        counter(
-            "global_messages_unroutable_dropped_total",
-            "Messages without a queue that were dropped",
-            |node| node.totals.stats.drop_unroutable as f64,
-        ),
-        counter(
-            "global_messages_unroutable_returned_total",
-            "Messages without a queue that were returned",
-            |node| node.totals.stats.return_unroutable as f64,
-        ),
-        gauge("global_publishers", "Channels that have published", |node| node.publisher_count as f64),
-        gauge("global_consumers", "Consumers of queues", |node| node.consumer_count as f64),
-    ],
-};
+static PUBLISHING: Group<Publishing> = group!("", |node| {
+    Counter "global_messages_received_total" "Messages from publishers" = node.totals.received.count as f64;
+    Counter "global_messages_received_confirm_total" "Messages from publishers that wait for confirms" = node.totals.received.confirm_count as f64;
+    Counter "global_messages_confirmed_total" "Messages that were confirmed" = node.totals.stats.confirm as f64;
+    Counter "global_messages_routed_total" "Messages that were routed to queues, once for each queue" = (node.totals.stats.classic.publish + node.totals.stats.quorum.publish) as f64;
+    Counter "global_messages_unroutable_dropped_total" "Messages without a queue that were dropped" = node.totals.stats.drop_unroutable as f64;
+    Counter "global_messages_unroutable_returned_total" "Messages without a queue that were returned" = node.totals.stats.return_unroutable as f64;
+    Gauge "global_publishers" "Channels that have published" = node.publisher_count as f64;
+    Gauge "global_consumers" "Consumers of queues" = node.consumer_count as f64;
+});
 
-static CONSUMING: Group<QueueStats> = Group {
-    name: "",
-    columns: &[
-        counter("global_messages_delivered_total", "Messages to consumers and to basic.get", |stats| {
-            stats.deliver_get() as f64
-        }),
-        counter(
-            "global_messages_delivered_consume_manual_ack_total",
-            "Deliveries to consumers that acknowledge",
-            |stats| stats.deliver as f64,
-        ),
-        counter(
-            "global_messages_delivered_consume_auto_ack_total",
-            "Deliveries to consumers that do not acknowledge",
-            |stats| stats.deliver_no_ack as f64,
-        ),
-        counter(
-            "global_messages_delivered_get_manual_ack_total",
-            "Messages that basic.get took, to be acknowledged",
-            |stats| stats.get as f64,
-        ),
-        counter(
-            "global_messages_delivered_get_auto_ack_total",
-            "Messages that basic.get took without acknowledgement",
-            |stats| stats.get_no_ack as f64,
-        ),
-        counter("global_messages_get_empty_total", "Calls of basic.get that found no message", |stats| {
-            stats.get_empty as f64
-        }),
-        counter(
-            "global_messages_redelivered_total",
-            "Deliveries of messages that were delivered before",
-            |stats| stats.redeliver as f64,
-        ),
-        counter("global_messages_acknowledged_total", "Deliveries that were acknowledged", |stats| {
-            stats.ack as f64
-        }),
-    ],
-};
+static CONSUMING: Group<QueueStats> = group!("", |stats| {
+    Counter "global_messages_delivered_total" "Messages to consumers and to basic.get" = stats.deliver_get() as f64;
+    Counter "global_messages_delivered_consume_manual_ack_total" "Deliveries to consumers that acknowledge" = stats.deliver as f64;
+    Counter "global_messages_delivered_consume_auto_ack_total" "Deliveries to consumers that do not acknowledge" = stats.deliver_no_ack as f64;
+    Counter "global_messages_delivered_get_manual_ack_total" "Messages that basic.get took, to be acknowledged" = stats.get as f64;
+    Counter "global_messages_delivered_get_auto_ack_total" "Messages that basic.get took without acknowledgement" = stats.get_no_ack as f64;
+    Counter "global_messages_get_empty_total" "Calls of basic.get that found no message" = stats.get_empty as f64;
+    Counter "global_messages_redelivered_total" "Deliveries of messages that were delivered before" = stats.redeliver as f64;
+    Counter "global_messages_acknowledged_total" "Deliveries that were acknowledged" = stats.ack as f64;
+});
 
-static DEAD: Group<Deaths> = Group {
-    name: "",
-    columns: &[
-        counter("global_messages_dead_lettered_rejected_total", "Messages that were rejected", |deaths| {
-            deaths.rejected as f64
-        }),
-        counter("global_messages_dead_lettered_expired_total", "Messages that expired", |deaths| {
-            deaths.expired as f64
-        }),
-        counter(
-            "global_messages_dead_lettered_maxlen_total",
-            "Messages for which a queue was too long",
-            |deaths| deaths.max_length as f64,
-        ),
-        counter(
-            "global_messages_dead_lettered_delivery_limit_total",
-            "Messages that came back too often",
-            |deaths| deaths.delivery_limit as f64,
-        ),
-    ],
-};
+static DEAD: Group<Deaths> = group!("", |deaths| {
+    Counter "global_messages_dead_lettered_rejected_total" "Messages that were rejected" = deaths.rejected as f64;
+    Counter "global_messages_dead_lettered_expired_total" "Messages that expired" = deaths.expired as f64;
+    Counter "global_messages_dead_lettered_maxlen_total" "Messages for which a queue was too long" = deaths.max_length as f64;
+    Counter "global_messages_dead_lettered_delivery_limit_total" "Messages that came back too often" = deaths.delivery_limit as f64;
+});
 
 /// All counters of the node.
 pub(super) fn blocks(publishing: Publishing) -> [Box<dyn Block>; 4] {

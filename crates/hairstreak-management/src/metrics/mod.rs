@@ -4,30 +4,24 @@
 //!   request -> Selection -> scrape -> blocks of families -> Page, written while it is sent
 //! ```
 //!
-//! Reading order: `family`, `table` (rows of samples), `exposition` (their text), `selection`; the metrics by noun: `queues`, `channels`, `connections`,
-//! `exchanges`, `globals`, `node`, `memory`, `identity`; `scrape`; `service`, [`start`].
+//! Reading order: `exposition` (families and their text), `table` (rows of samples), `selection`; the metrics by noun: `queues`, `channels`, `connections`,
+//! `exchanges`, `globals`, `node`; `scrape`; `service`, [`start`].
 //!
-//! Nobody counts for metrics alone but for the messages from publishers ([`Received`](hairstreak_node::node::Received)): all else is what operators
-//! see of objects anyway.
+//! Metrics read the counters that objects have for operators. Only the messages from publishers are counted for metrics
+//! ([`Received`](hairstreak_node::node::Received)).
 
 mod channels;
 mod connections;
 mod exchanges;
 mod exposition;
-mod family;
 mod globals;
-mod identity;
-mod memory;
 mod node;
-mod options;
 mod queues;
 mod scrape;
 mod selection;
 mod service;
-mod state;
 mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use options::Readers;
-pub(crate) use service::start;
+pub(crate) use service::{Readers, start};

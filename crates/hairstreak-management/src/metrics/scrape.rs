@@ -2,20 +2,33 @@
 //!
 //! Virtual hosts are read in slices, so that no lock is held for long. The samples of several objects are therefore of different moments.
 
-use hairstreak_broker::stats::QueueStats;
-use hairstreak_node::node::Totals;
+use std::sync::Arc;
+use std::time::Instant;
+
+use hairstreak_node::node::{Node, Totals};
 
 use super::channels::{self, ChannelFigures};
-use super::connections::{self, ConnectionNames};
+use super::connections;
 use super::exchanges::{self, ExchangeTables};
 use super::globals::{self, Publishing};
-use super::node::{self, NodeFigures, Objects};
+use super::node::{self, NodeFigures};
 use super::queues::{QueueFigures, QueueTables};
 use super::selection::{Registry, Selection};
-use super::state::State;
 use super::table::{Block, Page};
-use super::{identity, memory};
-use crate::http::Bounds;
+use crate::http::{About, Bounds, ConnectionIndex, Objects};
+
+/// The state of the endpoint.
+pub(super) struct State {
+    pub(super) node: Arc<Node>,
+    pub(super) about: About,
+    pub(super) started: Instant,
+}
+
+impl State {
+    fn figures(&self, totals: &Totals) -> NodeFigures {
+        NodeFigures::now(&self.node, &self.about, self.started.elapsed(), totals)
+    }
+}
 
 /// The blocks of a page.
 type Blocks = Vec<Box<dyn Block>>;
@@ -31,25 +44,25 @@ pub(super) async fn scrape(state: &State, selection: &Selection, bounds: &Bounds
     };
     let share = bounds.reserve_rows(row_count).await;
     let mut blocks = match selection.registry {
-        Registry::MemoryBreakdown => vec![Box::new(memory::table(&state.node)) as Box<dyn Block>],
+        Registry::MemoryBreakdown => vec![Box::new(node::memory(&state.node)) as Box<dyn Block>],
         Registry::Detailed => detailed(state, selection).await,
         Registry::Aggregated | Registry::PerObject => everything(state, selection, &objects).await,
     };
-    blocks.extend(identity::blocks(state, selection.registry));
+    blocks.extend(node::identity(&state.node, &state.about, selection.registry));
     Page::new(blocks, share)
 }
 
 async fn detailed(state: &State, selection: &Selection) -> Blocks {
-    let totals = state.node.hosts.totals();
-    let mut blocks = node_blocks(state, selection, &totals);
+    let mut blocks = node_blocks(state, selection, &state.figures(&state.node.hosts.totals()));
     blocks.extend(per_object(state, selection).await);
     blocks
 }
 
 async fn everything(state: &State, selection: &Selection, objects: &Objects) -> Blocks {
     let totals = state.node.hosts.totals();
-    let mut blocks = node_blocks(state, selection, &totals);
-    blocks.push(Box::new(NodeFigures::now(state, &totals).alarms(selection)));
+    let figures = state.figures(&totals);
+    let mut blocks = node_blocks(state, selection, &figures);
+    blocks.push(Box::new(figures.alarms(selection)));
     blocks.push(node::objects(objects, selection));
     blocks.extend(globals::blocks(Publishing {
         totals,
@@ -64,15 +77,14 @@ async fn everything(state: &State, selection: &Selection, objects: &Objects) -> 
 }
 
 /// The metrics of the node that are asked for by group.
-fn node_blocks(state: &State, selection: &Selection, totals: &Totals) -> Blocks {
-    let figures = NodeFigures::now(state, totals);
-    vec![Box::new(figures.table(selection)), Box::new(node::logins(state, selection))]
+fn node_blocks(state: &State, selection: &Selection, figures: &NodeFigures) -> Blocks {
+    vec![Box::new(figures.table(selection)), Box::new(node::logins(&state.node, selection))]
 }
 
 /// A series for each object.
 async fn per_object(state: &State, selection: &Selection) -> Blocks {
     let all = state.node.connections.all();
-    let names = ConnectionNames::new(&all);
+    let index = ConnectionIndex::new(&state.node);
     let mut queues = QueueTables::new(selection);
     let mut exchanges = ExchangeTables::new(selection);
     let mut channels = channels::table(selection);
@@ -81,7 +93,7 @@ async fn per_object(state: &State, selection: &Selection) -> Blocks {
             queues.add(host, selection).await;
         }
         if !channels.is_empty() {
-            channels::add(&mut channels, host, &names).await;
+            channels::add(&mut channels, host, &index).await;
         }
         exchanges.add(host).await;
     }
@@ -96,36 +108,18 @@ async fn sums(state: &State, totals: &Totals) -> Blocks {
     let all = state.node.connections.all();
     let (mut queues, mut channels) = (QueueFigures::default(), ChannelFigures::default());
     for host in state.node.hosts.all() {
-        queues += QueueFigures::sum(&host).await;
-        channels += ChannelFigures::sum(&host).await;
+        queues.add(&host).await;
+        channels.add(&host).await;
     }
-    // Counters do not fall when queues are deleted.
-    queues.stats = sum_of(totals);
     vec![
         Box::new(channels.table(&totals.stats)),
         Box::new(connections::sums(&state.node, &all)),
-        Box::new(queues.table()),
+        Box::new(queues.table(&totals.stats)),
         Box::new(exchanges::sum(totals.stats.publish)),
     ]
 }
 
-fn sum_of(totals: &Totals) -> QueueStats {
-    let mut stats = totals.stats.classic;
-    stats += totals.stats.quorum;
-    stats
-}
-
 fn count_objects(state: &State) -> Objects {
     let (opened, closed) = state.node.connections.churn();
-    let connections = opened.saturating_sub(closed) as usize;
-    let mut objects = Objects { connections, ..Objects::default() };
-    for host in state.node.hosts.all() {
-        let locked = host.lock();
-        let host = &locked.host;
-        objects.channels += host.channels().count();
-        objects.consumers += host.consumer_count();
-        objects.queues += host.queue_count();
-        objects.exchanges += host.topology().exchange_count();
-    }
-    objects
+    Objects { connections: opened.saturating_sub(closed) as usize, ..Objects::count(&state.node.hosts.all()) }
 }

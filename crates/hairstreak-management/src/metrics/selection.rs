@@ -1,6 +1,6 @@
-//! `Selection`: what a request asks for.
+//! `Selection`: the page and the objects that a request asks for.
 
-use super::family::Group;
+use super::exposition::Group;
 use crate::http::Query;
 
 /// The pages, by the segment of the path behind `metrics`.
@@ -76,7 +76,7 @@ impl Selection {
         selection
     }
 
-    /// Those of the groups that are asked for.
+    /// Returns the groups that are asked for.
     pub(super) fn pick<T, const N: usize>(&self, groups: [&'static Group<T>; N]) -> Vec<&'static Group<T>> {
         groups.into_iter().filter(|group| self.has_group(group.name)).collect()
     }
@@ -97,7 +97,7 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::family::gauge;
+    use crate::metrics::exposition::group;
 
     fn of_path(path: &str) -> Option<Registry> {
         let segments: Vec<Vec<u8>> = path.split('/').map(|segment| segment.as_bytes().to_vec()).collect();
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn only_the_detailed_page_selects() {
-        static GROUP: Group<u8> = Group { name: "a", columns: &[gauge("x", "X.", |_| 0.0)] };
+        static GROUP: Group<u8> = group!("a", |_object| { Gauge "x" "X." = 0.0; });
         let query = Query::parse("family=a&family=b&vhost=%2F&queue=q");
         let detailed = Selection::new(Registry::Detailed, &query);
         assert!(detailed.has_group("b") && !detailed.has_group("c"));

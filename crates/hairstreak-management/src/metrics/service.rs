@@ -6,36 +6,66 @@
 //! - `start`: the metrics of a node on their listeners.
 
 use std::io;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use hairstreak_node::access::Identity;
 use hairstreak_node::node::Node;
-use hyper::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
+use hyper::header::{ACCEPT_ENCODING, ALLOW, AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE};
 use hyper::{Method, StatusCode};
 
 use super::exposition::CONTENT_TYPE as TEXT;
-use super::options::Readers;
-use super::scrape::scrape;
+use super::scrape::{State, scrape};
 use super::selection::{Registry, Selection};
-use super::state::State;
 use crate::http::{
-    About, ApiError, Credentials, HttpListener, HttpOptions, HttpServer, Request, Response, Service, compress,
+    About, ApiError, Credentials, HttpListener, HttpOptions, HttpServer, Request, Response, Service,
 };
+
+/// The clients that may read metrics without credentials.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// None.
+    Users,
+    /// Clients on this host.
+    Loopback,
+    /// All.
+    Anyone,
+}
+
+impl Readers {
+    /// `require_login`: clients on this host need credentials, too. `anonymous`: no client does.
+    pub(crate) fn new(require_login: bool, anonymous: bool) -> Readers {
+        match (anonymous, require_login) {
+            (true, _) => Readers::Anyone,
+            (false, true) => Readers::Users,
+            (false, false) => Readers::Loopback,
+        }
+    }
+
+    /// Whether a client at this address needs no credentials.
+    fn may_be_anonymous(self, address: IpAddr) -> bool {
+        match self {
+            Readers::Users => false,
+            Readers::Loopback => address.to_canonical().is_loopback(),
+            Readers::Anyone => true,
+        }
+    }
+}
 
 /// The methods that pages have.
 const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The endpoint as the server calls it.
-pub(super) struct Metrics {
-    pub(super) state: Arc<State>,
-    pub(super) readers: Readers,
+struct Metrics {
+    state: Arc<State>,
+    readers: Readers,
 }
 
 impl Service for Metrics {
     async fn answer(&self, request: &mut Request) -> Response {
         let response = self.find(request).await.unwrap_or_else(ApiError::into_response);
-        compress(request, response)
+        response.compressed(request.header(ACCEPT_ENCODING))
     }
 }
 
@@ -86,4 +116,24 @@ pub(crate) fn start(
         HttpOptions { connections_max: CONNECTIONS_MAX, rows_max: ROWS_MAX, ..HttpOptions::default() };
     let state = Arc::new(State { node, about, started: Instant::now() });
     HttpServer::start(listeners, options, Metrics { state, readers })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clients_on_this_host_need_no_credentials() {
+        for (readers, address, is_free) in [
+            (Readers::Users, "127.0.0.1", false),
+            (Readers::Loopback, "127.0.0.1", true),
+            (Readers::Loopback, "::1", true),
+            (Readers::Loopback, "::ffff:127.0.0.1", true),
+            (Readers::Loopback, "192.168.0.1", false),
+            (Readers::Loopback, "::ffff:192.168.0.1", false),
+            (Readers::Anyone, "192.168.0.1", true),
+        ] {
+            assert_eq!(readers.may_be_anonymous(address.parse().unwrap()), is_free, "{readers:?} {address}");
+        }
+    }
 }

@@ -3,8 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::exposition::{push_head, push_sample};
-use super::family::{Column, Group};
+use super::exposition::{Column, Group, push_head, push_sample};
 use crate::http::{Chunks, Share};
 
 /// A part of a page that is written piece by piece.
@@ -129,13 +128,13 @@ impl Chunks for Page {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::family::{counter, gauge};
+    use crate::metrics::exposition::group;
 
-    static ONE: Group<f64> = Group {
-        name: "one",
-        columns: &[gauge("a", "A.", |value| *value), counter("b_total", "B.", |value| 10.0 + value)],
-    };
-    static OTHER: Group<f64> = Group { name: "other", columns: &[gauge("c", "C.", |value| 20.0 + value)] };
+    static ONE: Group<f64> = group!("one", |value| {
+        Gauge "a" "A." = *value;
+        Counter "b_total" "B." = 10.0 + value;
+    });
+    static OTHER: Group<f64> = group!("other", |value| { Gauge "c" "C." = 20.0 + value; });
 
     fn table(row_count: usize) -> Table<f64> {
         let mut table = Table::new("x_", [&ONE, &OTHER]);

@@ -53,7 +53,7 @@ impl Identity {
     /// The user's permissions in a virtual host, as of now. None if the user has no access to the host or was deleted.
     ///
     /// Takes a read lock, and the first time compiles patterns: microseconds. A connection that checks often
-    /// keeps a [`super::CheckCache`].
+    /// keeps its [`super::Rights`].
     pub fn permissions(&self, virtual_host: &str) -> Option<Arc<VirtualHostPermissions>> {
         self.state.permissions(&self.usage, virtual_host, None).1
     }

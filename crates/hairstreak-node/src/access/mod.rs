@@ -4,7 +4,7 @@
 //!   AMQP's loops, HTTP, services, directory
 //!        | log_in                 | put_user, set_permission ...
 //!        v                        v
-//!      Access ---------------> State (Registry behind a lock, generation) <--- Identity <--- CheckCache
+//!      Access ---------------> State (Registry behind a lock, generation) <--- Identity <--- Rights
 //!        | what was not right before
 //!        v
 //!      thread `logins`: one password hash after the other
@@ -13,12 +13,11 @@
 //! No sockets, no files, no clock: what has to survive is the caller's to write down, and everything is there again by
 //! [`Access::restore`]. An event loop may call everything but [`Access::hash_password`], [`PasswordHash::of`] and long lists.
 //!
-//! Reading order: `user`, `resource`, `password`, `pattern`, `registry`, `state`, [`Identity`], [`CheckCache`], `login`, [`Access`].
+//! Reading order: `user`, `resource`, `password`, `pattern`, `registry`, `state`, [`Identity`], [`Rights`], `login`, [`Access`].
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod access;
 mod changes;
-mod check_cache;
 mod credential_mac;
 mod error;
 mod identity;
@@ -29,6 +28,7 @@ mod password;
 mod pattern;
 mod registry;
 mod resource;
+mod rights;
 mod state;
 mod tags;
 #[cfg(test)]
@@ -40,7 +40,6 @@ mod virtual_host_permissions;
 pub use access::Access;
 pub use access::AccessOptions;
 pub use changes::AccessDefinitions;
-pub use check_cache::CheckCache;
 pub use error::AccessError;
 pub use identity::Identity;
 pub use listing::UserView;
@@ -51,8 +50,8 @@ pub use login::{
 pub use password::{
     Argon2idParameters, HashingAlgorithm, PASSWORD_SIZE_MAX, PasswordHash, PasswordHashError,
 };
-pub use resource::{Operation, Permission, TopicPermission};
-pub use resource::{Resource, refuse_topic};
+pub use resource::{Operation, Permission, Resource, TopicPermission};
+pub use rights::Rights;
 pub use tags::Tags;
 pub use usage::{ChannelSlot, ConnectionSlot, LimitError};
 pub use user::{Revoked, User, UserChange, UserLimit, UserLimits, UserUpdate};

@@ -34,7 +34,7 @@ impl<'a> Resource<'a> {
     }
 
     /// The user has no right for this.
-    pub fn refuse(self, virtual_host: &str, user: &str) -> Refusal {
+    pub(super) fn refuse(self, virtual_host: &str, user: &str) -> Refusal {
         let kind = match self {
             Resource::Exchange(_) => "exchange",
             Resource::Queue(_) => "queue",
@@ -45,7 +45,7 @@ impl<'a> Resource<'a> {
 }
 
 /// The user may not use this key with a topic exchange.
-pub fn refuse_topic(exchange: &[u8], key: &[u8], virtual_host: &str, user: &str) -> Refusal {
+pub(super) fn refuse_topic(exchange: &[u8], key: &[u8], virtual_host: &str, user: &str) -> Refusal {
     let (exchange, key) = (String::from_utf8_lossy(exchange), String::from_utf8_lossy(key));
     refuse(&format!("topic '{key}' in exchange '{exchange}'"), virtual_host, user)
 }

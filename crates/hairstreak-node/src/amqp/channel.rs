@@ -5,7 +5,9 @@
 //!   open --an error of its scope--> closing (all but close-ok is dropped) --channel.close-ok--> gone
 //! ```
 
+use hairstreak_broker::Refusal;
 use hairstreak_broker::vhost::ChannelId;
+use hairstreak_wire::amqp::ReplyCode;
 
 use super::body::Assembly;
 use super::confirms::Confirms;
@@ -69,4 +71,22 @@ pub(super) enum Content {
     Header(Publish),
     /// The content header came. Bytes of the body are missing.
     Body(Box<Assembly>),
+}
+
+/// Returns `name`, or the queue that the channel declared last if `name` is empty.
+///
+/// # Errors
+///
+/// `NOT_FOUND`: the name is empty and the channel has declared no queue.
+pub(super) fn queue_name<'a>(last_queue: &'a [u8], name: &'a [u8]) -> Result<&'a [u8], Refusal> {
+    match (name, last_queue) {
+        ([], []) => Err(Refusal::new(ReplyCode::NotFound, "no previously declared queue")),
+        ([], last) => Ok(last),
+        (name, _) => Ok(name),
+    }
+}
+
+/// Returns the routing key of a binding. Without a queue and a key it is the name of the queue that the channel declared last.
+pub(super) fn routing_key<'a>(last_queue: &'a [u8], queue: &[u8], key: &'a [u8]) -> &'a [u8] {
+    if queue.is_empty() && key.is_empty() { last_queue } else { key }
 }

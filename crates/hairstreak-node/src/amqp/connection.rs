@@ -22,10 +22,9 @@ use thiserror::Error;
 use super::fault::Fault;
 use super::liveness::Liveness;
 use super::product::Tuned;
-use super::rights::Rights;
 use super::session::Session;
 use super::turn::Late;
-use crate::access::{ConnectionSlot, Identity, LoginResult};
+use crate::access::{ConnectionSlot, Identity, LoginResult, Rights};
 use crate::node::{ClientInfo, JournalError, LingeringPlace, Listed, Node, Peer, SharedHost};
 
 /// How long a client has from the connection to connection.open, and how long for close-ok.

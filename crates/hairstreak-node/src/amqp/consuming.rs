@@ -5,9 +5,8 @@ use hairstreak_broker::queue::ConsumerDeclaration;
 use hairstreak_broker::vhost::{Got, Settlement};
 use hairstreak_wire::amqp::{Method, ReplyCode, basic};
 
-use super::channel::Channel;
+use super::channel::{Channel, queue_name};
 use super::fault::Fault;
-use super::rights::queue_name;
 use super::turn::Turn;
 use crate::access::{Operation, Resource};
 use crate::node::encoding::{push_get_ok, push_method};

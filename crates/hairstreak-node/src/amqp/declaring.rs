@@ -6,9 +6,8 @@ use hairstreak_broker::vhost::check_queue_name;
 use hairstreak_broker::{Refusal, without_line_breaks};
 use hairstreak_wire::amqp::{FieldTable, Method, exchange, queue};
 
-use super::channel::Channel;
+use super::channel::{Channel, queue_name, routing_key};
 use super::fault::Fault;
-use super::rights::{queue_name, routing_key};
 use super::turn::Turn;
 use crate::access::{Operation, Resource};
 use crate::node::{Ends, HostState, Subject};
@@ -221,12 +220,7 @@ fn check_exchange_rights(declaration: &ExchangeDeclaration, turn: &mut Turn<'_>)
     check_declaration(&declaration.name, &declaration.kind)?;
     turn.rights.check(Operation::Configure, exchange)?;
     let is_new = exchanges.check_whether_new(&declaration.name)?;
-    let alternate = declaration.arguments.get("alternate-exchange");
-    if is_new && let Some(alternate) = alternate.as_ref().and_then(|value| value.as_bytes()) {
-        turn.rights.check(Operation::Read, exchange)?;
-        turn.rights.check(Operation::Write, Resource::Exchange(alternate))?;
-    }
-    Ok(())
+    turn.rights.check_forwarding(exchange, &declaration.arguments, "alternate-exchange", || is_new)
 }
 
 /// As [`check_exchange_rights`], for a queue.
@@ -236,14 +230,8 @@ fn check_queue_rights(declaration: &QueueDeclaration, turn: &mut Turn<'_>) -> Re
     }
     let queue = Resource::declared_queue(&declaration.name);
     turn.rights.check(Operation::Configure, queue)?;
-    let target = declaration.arguments.get("x-dead-letter-exchange");
-    if let Some(target) = target.as_ref().and_then(|value| value.as_bytes())
-        && turn.state.host.queue(&declaration.name).is_none()
-    {
-        turn.rights.check(Operation::Read, queue)?;
-        turn.rights.check(Operation::Write, Resource::Exchange(target))?;
-    }
-    Ok(())
+    let is_new = || turn.state.host.queue(&declaration.name).is_none();
+    turn.rights.check_forwarding(queue, &declaration.arguments, "x-dead-letter-exchange", is_new)
 }
 
 /// A binding writes to its destination, and reads from its source. The default exchange is neither.

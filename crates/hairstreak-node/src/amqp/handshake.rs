@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use hairstreak_broker::Refusal;
 use hairstreak_transport::event_loop::Context;
 use hairstreak_wire::amqp::sasl::{Credentials, Login, Mechanism};
 use hairstreak_wire::amqp::{
@@ -14,10 +15,12 @@ use super::connection::{AmqpConnection, AmqpError, Capabilities, Mail, Member, P
 use super::fault::Fault;
 use super::product::{self, Tuned};
 use super::reading::whole_size;
-use super::rights::admit;
 use super::session::Session;
 use super::turn::Late;
-use crate::access::{Login as AccessLogin, LoginError, LoginResult, Protocol};
+use crate::access::{
+    ConnectionSlot, Identity, Login as AccessLogin, LoginError, LoginResult, Protocol, Rights,
+};
+use crate::node::Node;
 use crate::node::encoding::push_method;
 
 /// The most bytes of a frame with connection.close or its answer. The text has 255.
@@ -367,4 +370,27 @@ fn capabilities(client_properties: &FieldTable) -> Capabilities {
         connection_blocked: has("connection.blocked"),
         consumer_cancel_notify: has("consumer_cancel_notify"),
     }
+}
+
+/// Admits a user to a virtual host. Returns what the user may do there, and the place among the connections of the user.
+///
+/// # Errors
+///
+/// `NOT_ALLOWED`: the user has no permission there, or the host or the user has as many connections as it may.
+pub(super) fn admit(
+    node: &Node,
+    identity: &Arc<Identity>,
+    virtual_host: &str,
+) -> Result<(Rights, ConnectionSlot), Refusal> {
+    let refuse = |text: String| Refusal::new(ReplyCode::NotAllowed, text);
+    let refuse_access = |reason: &str| {
+        let user = identity.user();
+        refuse(format!("access to vhost '{virtual_host}' refused for user '{user}'{reason}"))
+    };
+    let rights = Rights::open(Arc::clone(identity), virtual_host).ok_or_else(|| refuse_access(""))?;
+    if let Some(limit) = node.connection_limit(virtual_host) {
+        return Err(refuse_access(&format!(": connection limit ({limit}) is reached")));
+    }
+    let slot = identity.take_connection().map_err(|error| refuse(error.to_string()))?;
+    Ok((rights, slot))
 }

@@ -32,7 +32,6 @@ mod publish;
 mod publish_once;
 mod publishing;
 mod reading;
-mod rights;
 mod run;
 mod server;
 mod session;

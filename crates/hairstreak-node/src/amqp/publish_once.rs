@@ -12,11 +12,11 @@ use hairstreak_wire::amqp::ReplyCode;
 
 use super::channel::Channel;
 use super::content::check_size;
+use super::handshake::admit;
 use super::publish::{Outgoing, PublishFields};
 use super::publishing::publish;
-use super::rights::{Rights, admit};
 use super::turn::{Late, Promises, STEPS_MAX, Turn};
-use crate::access::{ConnectionSlot, Identity};
+use crate::access::{ConnectionSlot, Identity, Rights};
 use crate::node::{HostState, Node, OPERATORS, SharedHost};
 
 /// A message to be published.

@@ -7,8 +7,7 @@ use hairstreak_broker::message::Message;
 use hairstreak_broker::vhost::{ChannelId, ConnectionId, PublishRun, Published, PublishedBy, Route};
 use hairstreak_wire::amqp::Method;
 
-use super::rights::Rights;
-use crate::access::ConnectionSlot;
+use crate::access::{ConnectionSlot, Rights};
 use crate::definitions::Place;
 use crate::node::encoding::push_method;
 use crate::node::{HostState, Journal, Publishers, Subject, Taken};

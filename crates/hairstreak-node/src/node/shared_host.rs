@@ -19,6 +19,9 @@ use super::outlets::Outlets;
 use super::received::Received;
 use super::totals::{Past, Totals};
 
+/// Rows of a table that are copied while the lock is held.
+const SLICE_COUNT: usize = 256;
+
 /// A virtual host that connections, operators and the timekeeper share.
 pub struct SharedHost {
     name: Box<str>,
@@ -92,6 +95,29 @@ impl SharedHost {
         let state = self.state.try_lock_for(*patience);
         *patience = patience.saturating_sub(start.elapsed());
         state
+    }
+
+    /// Copies some rows of a table, from a cursor on. Returns the next cursor. `list` appends up to so many rows to a vector.
+    pub fn slice<T>(
+        &self,
+        list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>,
+        from: usize,
+        rows: &mut Vec<T>,
+    ) -> Option<usize> {
+        let state = self.lock();
+        let next = list(&state.host, from, SLICE_COUNT, rows);
+        // A connection that waits for the lock has it next.
+        MutexGuard::unlock_fair(state);
+        next
+    }
+
+    /// Copies a table in slices, so that the lock is never held for long.
+    pub fn gather<T>(&self, list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>) -> Vec<T> {
+        let (mut rows, mut cursor) = (Vec::new(), Some(0));
+        while let Some(from) = cursor {
+            cursor = self.slice(&list, from, &mut rows);
+        }
+        rows
     }
 
     /// Whether a connection has waited for the lock since the last call.

@@ -3,7 +3,7 @@
 use hairstreak_broker::view::BindingInfo;
 
 use super::error::OperatorError;
-use super::virtual_hosts::{gather, live};
+use super::virtual_hosts::live;
 use crate::node::{Commit, Node, OPERATORS};
 
 /// The bindings that are asked for.
@@ -38,7 +38,7 @@ pub fn list(node: &Node, virtual_host: &str, which: Which<'_>) -> Result<Vec<Bin
             return Err(OperatorError::NotFound);
         }
     }
-    Ok(gather(&host, |host, from, count, rows| match which {
+    Ok(host.gather(|host, from, count, rows| match which {
         Which::All => host.topology().binding_infos(from, count, rows),
         Which::From(name) => host.topology().bindings_from(name, from, count, rows),
         Which::ToExchange(name) => host.topology().bindings_to_exchange(name, from, count, rows),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hairstreak_broker::view::{ChannelInfo, ConsumerInfo};
 
 use super::error::OperatorError;
-use super::virtual_hosts::{gather, live};
+use super::virtual_hosts::live;
 use crate::node::{ConnectionEntry, Node, OPERATORS};
 
 /// All connections by name.
@@ -41,7 +41,7 @@ pub fn close(node: &Node, name: &str, reason: &str) -> Result<(), OperatorError>
 /// There is no such host.
 pub fn channels(node: &Node, virtual_host: &str) -> Result<Vec<ChannelInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    let mut channels = gather(&host, |host, from, count, rows| host.channels().infos(from, count, rows));
+    let mut channels = host.gather(|host, from, count, rows| host.channels().infos(from, count, rows));
     channels.retain(|channel| channel.connection != OPERATORS);
     Ok(channels)
 }
@@ -53,5 +53,5 @@ pub fn channels(node: &Node, virtual_host: &str) -> Result<Vec<ChannelInfo>, Ope
 /// There is no such host.
 pub fn consumers(node: &Node, virtual_host: &str) -> Result<Vec<ConsumerInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(gather(&host, |host, from, count, rows| host.consumer_infos(from, count, rows)))
+    Ok(host.gather(|host, from, count, rows| host.consumer_infos(from, count, rows)))
 }

@@ -4,7 +4,7 @@ use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::view::ExchangeInfo;
 
 use super::error::{Done, OperatorError};
-use super::virtual_hosts::{gather, live};
+use super::virtual_hosts::live;
 use crate::node::{Commit, Node, OPERATORS};
 
 /// All exchanges of a virtual host, the default exchange first.
@@ -14,7 +14,7 @@ use crate::node::{Commit, Node, OPERATORS};
 /// There is no such host.
 pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<ExchangeInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(gather(&host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows)))
+    Ok(host.gather(|host, from, count, rows| host.topology().exchange_infos(from, count, rows)))
 }
 
 /// An exchange. The default exchange has an empty name.

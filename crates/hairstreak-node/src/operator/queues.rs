@@ -4,7 +4,7 @@ use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::view::{ConsumerInfo, QueueInfo};
 
 use super::error::{Done, OperatorError};
-use super::virtual_hosts::{gather, live};
+use super::virtual_hosts::live;
 use crate::node::{Commit, Node, OPERATORS};
 
 /// All queues of a virtual host.
@@ -14,7 +14,7 @@ use crate::node::{Commit, Node, OPERATORS};
 /// There is no such host.
 pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<QueueInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(gather(&host, |host, from, count, rows| host.queue_infos(from, count, rows)))
+    Ok(host.gather(|host, from, count, rows| host.queue_infos(from, count, rows)))
 }
 
 /// A queue and its consumers.

@@ -1,17 +1,12 @@
 //! Lists: filtered by name, sorted, cut into pages, with the columns that the client asks for.
 //!
-//! Rows are read in slices, and only those that are shown or sorted by a value are read at all. A list without pages is made while it is sent. Reading order:
-//! [`Rows`], [`ListQuery`], `answer`.
+//! Rows are read in slices. A row that is neither shown nor sorted by a value is not read at all. A list without pages is made while it is sent. Reading order:
+//! [`ListQuery`], [`Rows`], `answer`.
 
 mod answer;
-mod columns;
-mod list_query;
-mod rows;
-mod sorting;
+mod query;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use answer::answer;
-pub(crate) use columns::Columns;
-pub(crate) use list_query::ListQuery;
-pub(crate) use rows::{Held, Named, Rows};
+pub(crate) use answer::{Held, Named, Rows, answer};
+pub(crate) use query::{Columns, ListQuery, Range, Ranges};

@@ -8,10 +8,9 @@ use std::task::{Context, Poll, Waker};
 use serde_json::{Value, json};
 
 use super::{Held, ListQuery, Rows, answer};
-use crate::http::bounds::Bounds;
 use crate::http::error::ApiError;
 use crate::http::options::HttpOptions;
-use crate::http::request::Query;
+use crate::http::request::{Bounds, Query};
 use crate::http::response::{Response, ResponseBody};
 
 fn bytes_of(response: Response) -> Vec<u8> {

@@ -11,8 +11,8 @@
 
 use std::collections::VecDeque;
 
-use super::detail::{Detail, rate};
-use super::range::Range;
+use super::counters::{Detail, rate};
+use crate::http::list::Range;
 
 /// Milliseconds between two samples.
 pub(crate) const INTERVAL_MS: u64 = 5000;
@@ -97,7 +97,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::http::rates::Ranges;
+    use crate::http::list::Ranges;
     use crate::http::request::Query;
 
     const BEGIN: u64 = 1_800_000_000_000;

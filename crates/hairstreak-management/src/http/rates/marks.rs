@@ -10,8 +10,8 @@ use std::sync::Arc;
 use foldhash::HashMap;
 
 use super::changes::Changes;
-use super::detail::Detail;
-use super::range::Range;
+use super::counters::Detail;
+use crate::http::list::Range;
 
 /// The objects of one kind that have rates. Further ones have rates of 0.
 const MARK_COUNT_MAX: usize = 1 << 18;
@@ -186,7 +186,7 @@ impl<const N: usize> Row<N> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::rates::Ranges;
+    use crate::http::list::Ranges;
     use crate::http::request::Query;
 
     fn sampled(marks: &mut Marks<&'static str, 2>, at_ms: u64, objects: &[(&'static str, [u64; 2])]) {

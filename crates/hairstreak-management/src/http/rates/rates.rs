@@ -3,10 +3,9 @@
 use foldhash::HashMap;
 use hairstreak_broker::vhost::ChannelId;
 
-use super::figures::Figures;
+use super::counters::{Figures, MESSAGE_COUNTER_COUNT, MessageCounts};
 use super::history::History;
 use super::marks::{Marks, ROUND_COUNT_MAX, Row};
-use super::message_counts::{MESSAGE_COUNTER_COUNT, MessageCounts};
 
 /// The counters of a virtual host: those of messages, and the bytes that its connections received and sent.
 pub(crate) const HOST_COUNTER_COUNT: usize = MESSAGE_COUNTER_COUNT + 2;

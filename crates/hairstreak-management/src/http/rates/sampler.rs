@@ -5,22 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
+use std::vec::Drain;
 
 use hairstreak_broker::stats::HostStats;
-use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{ChannelInfo, ExchangeInfo, QueueInfo};
-use hairstreak_node::node::SharedHost;
+use hairstreak_node::node::{Node, SharedHost};
 use hairstreak_node::process;
-use parking_lot::MutexGuard;
 
-use super::figures::{Figure, Figures};
+use super::counters::{Figure, Figures, MessageCounts};
 use super::history::INTERVAL_MS;
-use super::message_counts::MessageCounts;
-use super::rates::HostRates;
-use crate::http::state::{State, now_ms};
-
-/// Rows that are read while a host's lock is held.
-const SLICE_COUNT: usize = 256;
+use crate::http::state::{About, State, now_ms, visit};
 
 /// Takes samples until the server stops.
 pub(crate) async fn sample_forever(state: &State) {
@@ -37,7 +31,7 @@ pub(crate) async fn sample(state: &State, at_ms: u64) {
     state.rates.lock().begin(at_ms);
     let bytes = sample_connections(state);
     let hosts = state.node.hosts.all();
-    let mut totals = node_figures(state);
+    let mut totals = node_figures(&state.node, &state.about);
     for host in &hosts {
         let bytes = bytes.get(host.name()).copied().unwrap_or_default();
         let counts = sample_host(state, host, at_ms).await;
@@ -65,73 +59,48 @@ fn sample_connections(state: &State) -> BTreeMap<Box<str>, [u64; 2]> {
 async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCounts {
     state.rates.lock().begin_host(host.name(), at_ms);
     let (mut ready, mut unacknowledged) = (0, 0);
-    let list_queues =
-        |host: &VirtualHost, from, rows: &mut Vec<QueueInfo>| host.queue_infos(from, SLICE_COUNT, rows);
-    let add_queue = |marks: &mut HostRates, queue: QueueInfo| {
-        ready += queue.ready;
-        unacknowledged += queue.unacknowledged;
-        let counts = MessageCounts::of_queue(&queue);
-        marks.queues.add(queue.name, counts.0);
+    let add_queues = |queues: Drain<'_, QueueInfo>| {
+        let mut rates = state.rates.lock();
+        let marks = &mut rates.inside_mut(host.name()).queues;
+        queues.for_each(|queue| {
+            ready += queue.ready;
+            unacknowledged += queue.unacknowledged;
+            let counts = MessageCounts::of_queue(&queue);
+            marks.add(queue.name, counts.0);
+        });
     };
-    sample_table(state, host, list_queues, add_queue).await;
-    let list_exchanges = |host: &VirtualHost, from, rows: &mut Vec<ExchangeInfo>| {
-        host.topology().exchange_infos(from, SLICE_COUNT, rows)
+    visit(host, |host, from, count, rows| host.queue_infos(from, count, rows), add_queues).await;
+    let add_exchanges = |exchanges: Drain<'_, ExchangeInfo>| {
+        let mut rates = state.rates.lock();
+        let marks = &mut rates.inside_mut(host.name()).exchanges;
+        exchanges.for_each(|row| marks.add(row.name, [row.stats.publish_in, row.stats.publish_out]));
     };
-    let add_exchange = |marks: &mut HostRates, exchange: ExchangeInfo| {
-        marks.exchanges.add(exchange.name, [exchange.stats.publish_in, exchange.stats.publish_out]);
+    visit(host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows), add_exchanges).await;
+    let add_channels = |channels: Drain<'_, ChannelInfo>| {
+        let mut rates = state.rates.lock();
+        let marks = &mut rates.inside_mut(host.name()).channels;
+        channels.for_each(|channel| marks.add(channel.id, MessageCounts::of_channel(&channel.stats).0));
     };
-    sample_table(state, host, list_exchanges, add_exchange).await;
-    let list_channels = |host: &VirtualHost, from, rows: &mut Vec<ChannelInfo>| {
-        host.channels().infos(from, SLICE_COUNT, rows)
-    };
-    let add_channel = |marks: &mut HostRates, channel: ChannelInfo| {
-        marks.channels.add(channel.id, MessageCounts::of_channel(&channel.stats).0);
-    };
-    sample_table(state, host, list_channels, add_channel).await;
+    visit(host, |host, from, count, rows| host.channels().infos(from, count, rows), add_channels).await;
     MessageCounts::of_host(&stats_of(host), ready, unacknowledged)
 }
 
-/// Samples the rows of a table. `list` appends some rows from a cursor on, and returns the next cursor.
-async fn sample_table<T>(
-    state: &State,
-    host: &SharedHost,
-    list: impl Fn(&VirtualHost, usize, &mut Vec<T>) -> Option<usize>,
-    mut add: impl FnMut(&mut HostRates, T),
-) {
-    let mut cursor = Some(0);
-    while let Some(from) = cursor {
-        let mut rows = Vec::new();
-        cursor = {
-            let locked = host.lock();
-            let next = list(&locked.host, from, &mut rows);
-            // A connection that waits for the lock has it next.
-            MutexGuard::unlock_fair(locked);
-            next
-        };
-        {
-            let mut rates = state.rates.lock();
-            let marks = rates.inside_mut(host.name());
-            rows.into_iter().for_each(|row| add(marks, row));
-        }
-        tokio::task::yield_now().await;
-    }
-}
-
-/// The figures of the node but those of its virtual hosts.
-fn node_figures(state: &State) -> Figures {
+/// The figures of the node, except those of its virtual hosts.
+pub(crate) fn node_figures(node: &Node, about: &About) -> Figures {
     let mut figures = Figures::default();
-    let (opened, closed) = state.node.connections.churn();
-    figures.set(Figure::ConnectionCreated, opened);
-    figures.set(Figure::ConnectionClosed, closed);
-    figures.set(Figure::MemUsed, process::memory_bytes());
-    figures.set(Figure::FdUsed, process::descriptor_count());
-    figures.set(Figure::SocketsUsed, opened.saturating_sub(closed));
-    figures.set(Figure::ProcUsed, process::thread_count());
-    figures.set(Figure::DiskFree, state.about.disk_free());
+    let (opened, closed) = node.connections.churn();
+    figures.add(Figure::ConnectionCreated, opened);
+    figures.add(Figure::ConnectionClosed, closed);
+    figures.add(Figure::MemUsed, process::memory_bytes());
+    figures.add(Figure::FdUsed, process::descriptor_count());
+    figures.add(Figure::SocketsUsed, opened.saturating_sub(closed));
+    figures.add(Figure::ProcUsed, process::thread_count());
+    figures.add(Figure::DiskFree, about.disk_free());
     figures
 }
 
-fn add_churn(figures: &mut Figures, stats: &HostStats) {
+/// Adds how many channels and queues have come and gone.
+pub(crate) fn add_churn(figures: &mut Figures, stats: &HostStats) {
     figures.add(Figure::ChannelCreated, stats.channels_opened);
     figures.add(Figure::ChannelClosed, stats.channels_closed);
     figures.add(Figure::QueueDeclared, stats.queues_declared);
@@ -151,7 +120,7 @@ pub(crate) fn host_messages(host: &SharedHost) -> MessageCounts {
 
 /// The figures of the node and of these virtual hosts now.
 pub(crate) fn host_figures<'a>(state: &State, hosts: impl Iterator<Item = &'a SharedHost>) -> Figures {
-    let mut figures = node_figures(state);
+    let mut figures = node_figures(&state.node, &state.about);
     for host in hosts {
         figures.add_messages(&host_messages(host));
         add_churn(&mut figures, &stats_of(host));

@@ -4,20 +4,21 @@ use std::sync::Arc;
 
 use hairstreak_broker::view::BindingInfo;
 use hairstreak_broker::without_line_breaks;
-use hairstreak_node::access::Resource;
+use hairstreak_node::access::{Operation, Resource};
+use hairstreak_node::definitions::to_json;
 use hairstreak_node::node::SharedHost;
 use hairstreak_node::operator::bindings::{self, Which};
 use hairstreak_node::operator::{OperatorError, queues};
 use hyper::{StatusCode, header};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+use super::properties_key::{is_named, properties_key, quote_plus};
 use super::queues::{arguments, host_to_change, short};
 use crate::http::call::{Answer, Call, deleted, kept};
 use crate::http::error::ApiError;
-use crate::http::list::Held;
+use crate::http::list::{Held, Named};
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
-use crate::http::rights::Rights;
-use crate::http::rows::{BindingRow, is_named, properties_key, quote_plus};
 
 /// All bindings of some virtual hosts, those of the default exchange included.
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
@@ -61,7 +62,7 @@ pub(crate) async fn list_between(call: &Call<'_>) -> Answer {
     answer(call, rows).await
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     call.object(&find(call, &Ends::of(call)?)?)
 }
 
@@ -119,8 +120,14 @@ fn check_rights(call: &Call<'_>, host: &SharedHost, binding: &BindingInfo) -> Re
         true => Resource::Exchange(&binding.destination),
         false => Resource::Queue(&binding.destination),
     };
-    let rights = Rights::new(call.identity()?, host)?;
-    let checked = rights.check_binding(destination, &binding.source, &binding.routing_key);
+    let mut rights = call.rights(host)?;
+    let BindingInfo { source, routing_key, .. } = binding;
+    let checked = rights.check(Operation::Write, destination);
+    let checked = checked.and_then(|()| rights.check(Operation::Read, Resource::Exchange(source)));
+    let checked = checked.and_then(|()| {
+        let mut state = host.lock();
+        rights.check_topic(Operation::Read, source, routing_key, state.host.exchanges_mut())
+    });
     checked.map_err(ApiError::of_declaration)
 }
 
@@ -171,4 +178,43 @@ async fn answer(call: &Call<'_>, rows: Vec<BindingRow>) -> Answer {
         (Arc::clone(&row.vhost), ends, routing_key.clone(), properties_key(&row.info))
     };
     call.list(Held::sorted_by_key(rows, key)).await
+}
+
+/// A binding of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct BindingRow {
+    pub(crate) vhost: Arc<str>,
+    pub(crate) info: BindingInfo,
+}
+
+impl BindingRow {
+    /// The binding that each queue has to the default exchange.
+    pub(crate) fn of_default_exchange(vhost: &Arc<str>, queue: &[u8]) -> BindingRow {
+        let info =
+            BindingInfo { destination: queue.into(), routing_key: queue.into(), ..BindingInfo::default() };
+        BindingRow { vhost: Arc::clone(vhost), info }
+    }
+}
+
+impl Named for BindingRow {
+    /// Bindings have no names. A list filtered by name is that of the routing keys.
+    fn name(&self) -> &[u8] {
+        &self.info.routing_key
+    }
+}
+
+impl Serialize for BindingRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = &self.info;
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let mut fields = serializer.serialize_struct("BindingRow", 7)?;
+        fields.serialize_field("source", &text(source))?;
+        fields.serialize_field("vhost", &*self.vhost)?;
+        fields.serialize_field("destination", &text(destination))?;
+        fields.serialize_field("destination_type", if *is_to_exchange { "exchange" } else { "queue" })?;
+        fields.serialize_field("routing_key", &text(routing_key))?;
+        fields.serialize_field("arguments", &to_json(&arguments.decode()))?;
+        fields.serialize_field("properties_key", &properties_key(&self.info))?;
+        fields.end()
+    }
 }

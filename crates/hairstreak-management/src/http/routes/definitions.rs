@@ -9,15 +9,14 @@ use hairstreak_node::operator::{OperatorError, definitions, virtual_hosts};
 use hyper::header;
 use serde_json::{Map, Value, json};
 
-use crate::http::about::{PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION};
 use crate::http::call::{Answer, Call, kept, nothing};
 use crate::http::error::ApiError;
 use crate::http::fields::{boundary, part};
 use crate::http::response::Response;
-use crate::http::state::State;
+use crate::http::state::{PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION, State};
 
 pub(crate) async fn export(call: &Call<'_>) -> Answer {
-    let vhost = call.vhost_of_definitions()?;
+    let vhost = vhost_of_path(call)?;
     let state = Arc::clone(call.state);
     let work = move || {
         let object = exported(&state, vhost.as_deref())?;
@@ -68,7 +67,7 @@ fn head(state: &State) -> Map<String, Value> {
 }
 
 pub(crate) async fn import(call: &mut Call<'_>) -> Answer {
-    let vhost = match call.vhost_of_definitions()? {
+    let vhost = match vhost_of_path(call)? {
         Some(name) if call.node().hosts.find(&name).is_none() => {
             return Err(ApiError::missing("vhost_not_found"));
         }
@@ -113,9 +112,7 @@ fn imported(
     Ok(importing::import(&state.node, document, By::Operator)?)
 }
 
-impl Call<'_> {
-    /// The virtual host of the path. `None`: the whole node.
-    fn vhost_of_definitions(&self) -> Result<Option<String>, ApiError> {
-        self.found.name("vhost").map(|_| self.text("vhost").map(str::to_owned)).transpose()
-    }
+/// The virtual host of the path. `None`: the whole node.
+fn vhost_of_path(call: &Call<'_>) -> Result<Option<String>, ApiError> {
+    call.name("vhost").map(|_| call.text("vhost").map(str::to_owned)).transpose()
 }

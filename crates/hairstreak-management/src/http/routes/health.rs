@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 
 use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
-use crate::http::response::Response;
-use crate::http::rows::timestamp;
+use crate::http::response::{Response, timestamp};
 
 /// The units of a time for which certificates have to be valid, and their seconds, as in RabbitMQ.
 const UNITS: [(&str, u64); 4] =
@@ -30,24 +29,24 @@ fn failed(reason: &str, more: Value) -> Answer {
 }
 
 /// A check that a node that answers has passed.
-pub(crate) fn passed(call: &Call<'_>) -> Answer {
+pub(crate) async fn passed(call: &Call<'_>) -> Answer {
     ok(call)
 }
 
 /// Whether the node could leave a cluster: there is only this one.
-pub(crate) fn single_node(call: &Call<'_>) -> Answer {
+pub(crate) async fn single_node(call: &Call<'_>) -> Answer {
     call.object(&json!({"status": "ok", "reason": "single node cluster"}))
 }
 
 /// The old check of a node by its name.
-pub(crate) fn node(call: &Call<'_>) -> Answer {
-    match call.found.name("node") {
+pub(crate) async fn node(call: &Call<'_>) -> Answer {
+    match call.name("node") {
         Some(name) if name != call.state.about.node_name.as_bytes() => Err(ApiError::not_found()),
-        _ => alarms(call),
+        _ => alarms(call).await,
     }
 }
 
-pub(crate) fn alarms(call: &Call<'_>) -> Answer {
+pub(crate) async fn alarms(call: &Call<'_>) -> Answer {
     let is_on = [("memory", call.node().is_alarmed()), ("disk", call.state.about.is_disk_alarmed())];
     let alarm = |resource: &str| json!({"node": &*call.state.about.node_name, "resource": resource});
     let mut alarms: Vec<Value> =
@@ -60,17 +59,14 @@ pub(crate) fn alarms(call: &Call<'_>) -> Answer {
     if alarms.is_empty() {
         return ok(call);
     }
-    let is_local = call
-        .request
-        .path
-        .as_ref()
-        .is_some_and(|path| path.segments().last().is_some_and(|segment| segment == b"local-alarms"));
+    let path = call.request.path.as_ref();
+    let is_local = path.and_then(|path| path.segments().last()).is_some_and(|last| last == b"local-alarms");
     let place = if is_local { "on the node" } else { "in the cluster" };
     failed(&format!("There are alarms in effect {place}"), json!({"alarms": alarms}))
 }
 
 /// Whether no certificate of a listener ends within a time.
-pub(crate) fn certificates(call: &Call<'_>) -> Answer {
+pub(crate) async fn certificates(call: &Call<'_>) -> Answer {
     let unit = call.text("unit")?.to_ascii_lowercase();
     let Some((_, seconds)) = UNITS.into_iter().find(|(name, _)| *name == unit) else {
         let text = "Time unit not recognised. Supported units: days, weeks, months, years.";
@@ -115,7 +111,7 @@ fn expiring(file: &Path, time: SystemTime) -> Value {
     }
 }
 
-pub(crate) fn port(call: &Call<'_>) -> Answer {
+pub(crate) async fn port(call: &Call<'_>) -> Answer {
     let port: u16 = call.text("port")?.parse().map_err(|_| ApiError::bad_request("Invalid port"))?;
     let ports: BTreeSet<u16> =
         call.state.about.listeners.iter().map(|listener| listener.address.port()).collect();
@@ -125,7 +121,7 @@ pub(crate) fn port(call: &Call<'_>) -> Answer {
     failed("No active listener", json!({"missing": port, "ports": ports}))
 }
 
-pub(crate) fn protocol(call: &Call<'_>) -> Answer {
+pub(crate) async fn protocol(call: &Call<'_>) -> Answer {
     let name = call.text("protocol")?;
     let protocols: BTreeSet<&str> =
         call.state.about.listeners.iter().map(|listener| listener.protocol).collect();
@@ -145,7 +141,7 @@ fn known_as(name: &str) -> &str {
     }
 }
 
-pub(crate) fn connections(call: &Call<'_>) -> Answer {
+pub(crate) async fn connections(call: &Call<'_>) -> Answer {
     let (opened, closed) = call.node().connections.churn();
     let count = opened.saturating_sub(closed);
     let limit = call.node().settings.connections_max() as u64;

@@ -36,7 +36,7 @@ pub(crate) async fn clear_of_vhost(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) async fn list_of_users(call: &Call<'_>) -> Answer {
-    let all = match call.found.name("user") {
+    let all = match call.name("user") {
         None => users::all(call.node()),
         Some(_) => vec![users::find(call.node(), call.text("user")?)?],
     };

@@ -16,7 +16,6 @@ use crate::http::call::{Answer, Call};
 use crate::http::error::ApiError;
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
-use crate::http::rights::Rights;
 
 /// The most messages that one request takes.
 const MESSAGE_COUNT_MAX: i64 = 10_000;
@@ -96,8 +95,7 @@ pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
         }
         error => error.into(),
     })?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
+    call.rights(&host)?.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
     let taken = messages::take(call.node(), host.name(), queue, (count as usize, mode), size_max);
     let taken = taken.map_err(|error| match error {
         OperatorError::Refused(refusal) => ApiError::of_channel(refusal),
@@ -108,7 +106,7 @@ pub(crate) async fn take(call: &mut Call<'_>) -> Answer {
 }
 
 /// Messages that wait, as [`take`] shows them: nothing happens to them. RabbitMQ has no such route.
-pub(crate) fn peek(call: &Call<'_>) -> Answer {
+pub(crate) async fn peek(call: &Call<'_>) -> Answer {
     let (host, queue) = (call.vhost()?, call.bytes("queue"));
     let number = |name: &str, default: usize| match call.request.query.get(name) {
         None => Ok(default),
@@ -116,8 +114,7 @@ pub(crate) fn peek(call: &Call<'_>) -> Answer {
     };
     let count = number("count", 1)?.min(MESSAGE_COUNT_MAX as usize);
     let (offset, size_max) = (number("offset", 0)?, number("truncate", usize::MAX)?);
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
+    call.rights(&host)?.check(Operation::Read, Resource::Queue(queue)).map_err(ApiError::of_channel)?;
     let shown = messages::peek(call.node(), host.name(), queue, (offset, count), size_max)?;
     let is_auto = call.request.query.get("encoding").is_none_or(|encoding| encoding != "base64");
     let messages: Vec<Value> = shown.iter().map(|message| json_of(message, is_auto)).collect();

@@ -1,18 +1,15 @@
-//! The routes of the API, by noun.
+//! The routes of the API, by noun: how an object looks in JSON, and the operations on it.
 //!
-//! - `resource`, `requirement`, `table`: which path means what, and who may
-//! - `dispatch`: from there to the functions of the other files
+//! - `table`: method, path, right and handler of each route
+//! - `properties`: the properties of a message; `properties_key`, `term_hash`: the name of a binding
 
 mod bindings;
 mod channels;
 mod connections;
 mod consumers;
 mod definitions;
-mod dispatch;
 mod exchanges;
-mod feature_flags;
 mod health;
-mod identity;
 mod limits;
 mod messages;
 mod nodes;
@@ -21,15 +18,14 @@ mod parameters;
 mod permissions;
 mod policies;
 mod properties;
+mod properties_key;
 mod queues;
-mod requirement;
-mod resource;
 mod table;
+mod term_hash;
 mod users;
 mod vhosts;
 
-pub(crate) use dispatch::dispatch;
+pub(crate) use connections::{ConnectionIndex, channel_name};
+pub(crate) use overview::Objects;
 pub(crate) use properties::read_properties;
-pub(crate) use requirement::Requirement;
-pub(crate) use resource::Resource;
-pub(crate) use table::{Found, find};
+pub(crate) use table::{Route, allow, find, of_method};

@@ -1,17 +1,15 @@
-//! The node: memory, descriptors, disk, and what it runs.
+//! The node: memory, descriptors, disk, and the features that it has.
 
 use hairstreak_node::process;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::overview::{CHURN, contexts, exchange_types};
-use crate::http::about::PRODUCT_VERSION;
-use crate::http::call::{Answer, Call};
+use crate::http::call::{Answer, Call, nothing};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
-use crate::http::rates::{Figure, host_figures};
-use crate::http::rows::Counted;
-use crate::http::state::now_ms;
+use crate::http::rates::{Counted, Figure, Keys, host_figures};
+use crate::http::state::{PRODUCT_VERSION, now_ms};
 
 /// RabbitMQ's names of plugins for features that the node has.
 const PLUGINS: [&str; 3] =
@@ -22,7 +20,7 @@ const UPTIME_MS_MAX: u64 = u32::MAX as u64;
 const NET_TICKTIME_S: u64 = 60;
 
 /// The figures that have rates, with their keys.
-const FIGURES: [(Figure, (&str, &str)); 5] = [
+const FIGURES: [(Figure, Keys); 5] = [
     (Figure::MemUsed, ("mem_used", "mem_used_details")),
     (Figure::FdUsed, ("fd_used", "fd_used_details")),
     (Figure::SocketsUsed, ("sockets_used", "sockets_used_details")),
@@ -62,19 +60,19 @@ pub(crate) async fn list(call: &Call<'_>) -> Answer {
     call.list(Held::new(vec![row])).await
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     check_name(call)?;
     call.object(&row(call)?)
 }
 
-/// The memory by what RabbitMQ would use it for.
-pub(crate) fn show_memory(call: &Call<'_>) -> Answer {
+/// The memory, by RabbitMQ's uses of memory.
+pub(crate) async fn show_memory(call: &Call<'_>) -> Answer {
     check_name(call)?;
     call.object(&json!({"memory": memory(call)}))
 }
 
-/// The same in percent of all.
-pub(crate) fn show_relative_memory(call: &Call<'_>) -> Answer {
+/// The memory in percent of all.
+pub(crate) async fn show_relative_memory(call: &Call<'_>) -> Answer {
     check_name(call)?;
     let memory = memory(call);
     let total = memory["total"]["rss"].as_u64().unwrap_or_default().max(1);
@@ -102,11 +100,10 @@ fn row<'a>(call: &'a Call<'a>) -> Result<NodeRow<'a>, ApiError> {
     let figures = host_figures(call.state, hosts.iter().map(|host| &**host));
     let range = call.ranges()?.node;
     let rates = call.state.rates.lock();
-    let mut counted = Counted::default();
-    for (figure, keys) in FIGURES.into_iter().chain(CHURN) {
-        counted.add(keys, figures.get(figure), rates.totals().detail(figure.index(), range, now_ms()));
-    }
-    Ok(NodeRow { call, counted })
+    let counter = |(figure, keys): (Figure, Keys)| {
+        (keys, figures.get(figure), rates.totals().detail(figure.index(), range, now_ms()))
+    };
+    Ok(NodeRow { call, counted: FIGURES.into_iter().chain(CHURN).map(counter).collect() })
 }
 
 fn memory(call: &Call<'_>) -> Value {
@@ -141,7 +138,7 @@ fn memory(call: &Call<'_>) -> Value {
     .into_iter()
     .map(|key| (key.to_owned(), 0.into()))
     .collect();
-    // Messages are what RabbitMQ keeps in binaries. All else is one program.
+    // RabbitMQ keeps messages in binaries. All else is one program.
     memory.insert("binary".into(), messages.into());
     memory.insert("other_proc".into(), (rss - messages).into());
     memory.insert("strategy".into(), "rss".into());
@@ -211,4 +208,56 @@ impl Serialize for NodeRow<'_> {
         }
         map.end()
     }
+}
+
+/// RabbitMQ's feature flags, each enabled, and their purposes. Operators and upgrade scripts ask for nothing more.
+const FLAGS: [(&str, &str); 16] = [
+    ("classic_mirrored_queue_version", "Support setting version for classic mirrored queues"),
+    ("classic_queue_type_delivery_support", "Bug fix for classic queue deliveries using mixed versions"),
+    ("detailed_queues_endpoint", "Add a detailed queues HTTP API endpoint"),
+    ("direct_exchange_routing_v2", "v2 direct exchange routing implementation"),
+    ("drop_unroutable_metric", "Count unroutable publishes to be dropped in stats"),
+    ("empty_basic_get_metric", "Count AMQP `basic.get` on empty queues in stats"),
+    ("feature_flags_v2", "Feature flags subsystem V2"),
+    (
+        "implicit_default_bindings",
+        "Default bindings are now implicit, instead of being stored in the database",
+    ),
+    ("listener_records_in_ets", "Store listener records in ETS instead of Mnesia"),
+    ("maintenance_mode_status", "Maintenance mode status"),
+    ("quorum_queue", "Support queues of type `quorum`"),
+    ("restart_streams", "Support for restarting streams with optional preferred next leader argument"),
+    ("stream_queue", "Support queues of type `stream`"),
+    (
+        "stream_sac_coordinator_unblock_group",
+        "Bug fix to unblock a group of consumers in a super stream partition",
+    ),
+    ("tracking_records_in_ets", "Store tracking records in ETS instead of Mnesia"),
+    ("user_limits", "Configure connection and channel limits for a user"),
+];
+
+pub(crate) async fn list_feature_flags(call: &Call<'_>) -> Answer {
+    let row = |(name, description): (&str, &str)| {
+        json!({"name": name, "desc": description, "doc_url": "", "state": "enabled", "stability": "required",
+            "provided_by": "rabbit"})
+    };
+    call.list(Held::values(FLAGS.into_iter().map(row).collect())).await
+}
+
+pub(crate) async fn enable_feature_flag(call: &Call<'_>) -> Answer {
+    let name = call.text("name")?;
+    if name == "all" || FLAGS.iter().any(|(flag, _)| *flag == name) {
+        return nothing();
+    }
+    Err(ApiError::bad_request("unsupported"))
+}
+
+/// A list that is empty here: shovels, links of federations, deprecated features in use, plugins of the web page.
+pub(crate) async fn list_nothing(call: &Call<'_>) -> Answer {
+    call.list(Held::<Value>::default()).await
+}
+
+/// An operation without an effect: there are no other nodes to move queues to, and statistics are not kept apart from the objects.
+pub(crate) async fn do_nothing(_: &Call<'_>) -> Answer {
+    nothing()
 }

@@ -7,13 +7,13 @@ use hairstreak_node::node::SharedHost;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
-use crate::http::about::{
-    ERLANG_FULL_VERSION, ERLANG_VERSION, ListenerInfo, PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION,
-};
 use crate::http::call::{Answer, Call};
-use crate::http::rates::{Counter, Detail, Figure, Figures, Range, Ranges, host_figures};
-use crate::http::rows::{Counted, Lengths, MessageStats, StatsKind};
-use crate::http::state::now_ms;
+use crate::http::list::{Range, Ranges};
+use crate::http::rates::{Counted, Counter, Detail, Figure, Keys, StatsKind, host_figures};
+use crate::http::state::{
+    ERLANG_FULL_VERSION, ERLANG_VERSION, ListenerInfo, PRODUCT_NAME, PRODUCT_VERSION, RABBITMQ_VERSION,
+    now_ms,
+};
 
 /// The types of exchanges and their descriptions.
 const EXCHANGE_TYPES: [(&str, &str); 5] = [
@@ -25,7 +25,7 @@ const EXCHANGE_TYPES: [(&str, &str); 5] = [
 ];
 
 /// The figures of `churn_rates`, with their keys.
-pub(super) const CHURN: [(Figure, (&str, &str)); 7] = [
+pub(super) const CHURN: [(Figure, Keys); 7] = [
     (Figure::ConnectionCreated, ("connection_created", "connection_created_details")),
     (Figure::ConnectionClosed, ("connection_closed", "connection_closed_details")),
     (Figure::ChannelCreated, ("channel_created", "channel_created_details")),
@@ -35,6 +35,32 @@ pub(super) const CHURN: [(Figure, (&str, &str)); 7] = [
     (Figure::QueueDeleted, ("queue_deleted", "queue_deleted_details")),
 ];
 
+/// The numbers of objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Objects {
+    pub(crate) connections: usize,
+    pub(crate) channels: usize,
+    pub(crate) consumers: usize,
+    pub(crate) queues: usize,
+    pub(crate) exchanges: usize,
+}
+
+impl Objects {
+    /// Counts the objects of virtual hosts, without the connections.
+    pub(crate) fn count(hosts: &[Arc<SharedHost>]) -> Objects {
+        let mut objects = Objects::default();
+        for host in hosts {
+            let locked = host.lock();
+            let host = &locked.host;
+            objects.channels += host.channels().count();
+            objects.consumers += host.consumer_count();
+            objects.queues += host.queue_count();
+            objects.exchanges += host.topology().exchange_count();
+        }
+        objects
+    }
+}
+
 /// The overview, as much of it as the user may see.
 struct Overview<'a> {
     call: &'a Call<'a>,
@@ -43,7 +69,7 @@ struct Overview<'a> {
     ranges: Ranges,
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     let identity = call.identity()?;
     let is_monitor = identity.tags().may_monitor();
     let mut hosts = call.node().hosts.all();
@@ -51,6 +77,11 @@ pub(crate) fn show(call: &Call<'_>) -> Answer {
         hosts.retain(|host| identity.may_access(host.name()));
     }
     call.object(&Overview { call, hosts, is_monitor, ranges: call.ranges()? })
+}
+
+pub(crate) async fn version(call: &Call<'_>) -> Answer {
+    call.object(&json!({"version": RABBITMQ_VERSION, "rabbitmq_version": RABBITMQ_VERSION,
+        "product_name": PRODUCT_NAME, "product_version": PRODUCT_VERSION}))
 }
 
 /// The types of exchanges as tools list them.
@@ -99,25 +130,18 @@ impl Overview<'_> {
     fn put_stats<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         let figures = host_figures(self.call.state, self.hosts.iter().map(|host| &**host));
         let messages = figures.messages();
-        let mut stats = MessageStats::new(&messages, StatsKind::Channel, |counter| {
-            self.detail(counter as usize, Some(counter), self.ranges.messages)
-        });
+        let detail = |counter: Counter, range| self.detail(counter as usize, Some(counter), range);
+        let mut stats =
+            Counted::messages(&messages, StatsKind::Channel, |counter| detail(counter, self.ranges.messages));
         stats.add_disk();
-        map.serialize_entry("message_stats", stats.counted())?;
-        map.serialize_entry("churn_rates", &self.churn(&figures))?;
-        let lengths = Lengths::new(&messages, |counter| {
-            self.detail(counter as usize, Some(counter), self.ranges.lengths)
-        });
+        map.serialize_entry("message_stats", &stats)?;
+        let churn = |(figure, keys): (Figure, Keys)| {
+            (keys, figures.get(figure), self.detail(figure.index(), None, self.ranges.messages))
+        };
+        map.serialize_entry("churn_rates", &CHURN.into_iter().map(churn).collect::<Counted>())?;
+        let lengths = Counted::lengths(&messages, |counter| detail(counter, self.ranges.lengths));
         map.serialize_entry("queue_totals", &lengths)?;
         map.serialize_entry("statistics_db_event_queue", &0)
-    }
-
-    fn churn(&self, figures: &Figures) -> Counted {
-        let mut churn = Counted::default();
-        for (figure, keys) in CHURN {
-            churn.add(keys, figures.get(figure), self.detail(figure.index(), None, self.ranges.messages));
-        }
-        churn
     }
 
     /// The rate of a figure. A user who sees only some virtual hosts gets the sum of these.
@@ -136,15 +160,7 @@ impl Overview<'_> {
     }
 
     fn object_totals(&self) -> Value {
-        let (mut channels, mut consumers, mut exchanges, mut queues) = (0, 0, 0, 0);
-        for host in &self.hosts {
-            let locked = host.lock();
-            let host = &locked.host;
-            channels += host.channels().count();
-            consumers += host.consumer_count();
-            exchanges += host.topology().exchange_count();
-            queues += host.queue_count();
-        }
+        let Objects { channels, consumers, exchanges, queues, .. } = Objects::count(&self.hosts);
         let names: BTreeSet<&str> = self.hosts.iter().map(|host| host.name()).collect();
         let all = self.call.node().connections.all();
         let connections = all.iter().filter(|connection| names.contains(&*connection.virtual_host)).count();

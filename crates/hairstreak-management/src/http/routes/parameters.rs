@@ -23,12 +23,12 @@ const COMPONENTS: [&str; 5] = [
 ];
 /// RabbitMQ's words about users' policies, which are set at their own path.
 const NOT_THIS_WAY: &str = "policies may not be set using this method";
-/// The fields of an operator policy that have to be there, and those that may be.
+/// The required fields of an operator policy, and the optional fields.
 const POLICY_FIELDS: [&str; 3] = ["definition", "pattern", "priority"];
 const POLICY_FIELDS_OPTIONAL: [&str; 1] = ["apply-to"];
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
-    let component = call.found.name("component").map(String::from_utf8_lossy);
+    let component = call.name("component").map(String::from_utf8_lossy);
     let hosts = call.hosts()?;
     let hosts: BTreeSet<&str> = hosts.iter().map(|host| host.name()).collect();
     let mut rows = rows(call, component.as_deref());
@@ -52,7 +52,7 @@ fn rows(call: &Call<'_>, component: Option<&str>) -> Vec<ParameterDefinition> {
     rows
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     call.object(&find(call)?)
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn list_global(call: &Call<'_>) -> Answer {
     call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
 }
 
-pub(crate) fn show_global(call: &Call<'_>) -> Answer {
+pub(crate) async fn show_global(call: &Call<'_>) -> Answer {
     let name = call.text("name")?;
     let mut rows = parameters::all_global(call.node()).into_iter();
     call.object(&rows.find(|row| row.name == name).ok_or_else(ApiError::not_found)?)
@@ -160,7 +160,7 @@ pub(crate) async fn clear_global(call: &Call<'_>) -> Answer {
     deleted(parameters::delete_global(call.node(), call.text("name")?)?).await
 }
 
-pub(crate) fn show_cluster_name(call: &Call<'_>) -> Answer {
+pub(crate) async fn show_cluster_name(call: &Call<'_>) -> Answer {
     call.object(&json!({"name": call.state.cluster_name()}))
 }
 

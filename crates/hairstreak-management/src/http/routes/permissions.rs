@@ -4,7 +4,7 @@ use hairstreak_node::definitions::{Fields, PermissionDefinition, TopicPermission
 use hairstreak_node::operator::users::{self, By};
 use hairstreak_node::operator::{Done, OperatorError, virtual_hosts};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::users::put_or_missing;
 use crate::http::call::{Answer, Call, deleted, nothing};
@@ -12,31 +12,15 @@ use crate::http::error::ApiError;
 use crate::http::list::Held;
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
-    answer(call, &users::permissions(call.node())).await
+    answer(call, &permissions(call)?).await
 }
 
-pub(crate) async fn list_of_vhost(call: &Call<'_>) -> Answer {
-    let vhost = existing_vhost(call)?;
-    let mut rows = users::permissions(call.node());
-    rows.retain(|row| row.vhost == vhost);
-    answer(call, &rows).await
-}
-
-pub(crate) async fn list_of_user(call: &Call<'_>) -> Answer {
-    let user = existing_user(call)?;
-    let mut rows = users::permissions(call.node());
-    rows.retain(|row| row.user == user);
-    answer(call, &rows).await
-}
-
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     call.object(&find(call)?)
 }
 
 fn find(call: &Call<'_>) -> Result<PermissionDefinition, ApiError> {
-    let (vhost, user) = (existing_vhost(call)?, existing_user(call)?);
-    let mut rows = users::permissions(call.node()).into_iter();
-    rows.find(|row| row.user == user && row.vhost == vhost).ok_or_else(ApiError::not_found)
+    permissions(call)?.pop().ok_or_else(ApiError::not_found)
 }
 
 pub(crate) async fn set(call: &mut Call<'_>) -> Answer {
@@ -57,21 +41,7 @@ pub(crate) async fn clear(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) async fn list_topics(call: &Call<'_>) -> Answer {
-    answer(call, &users::topic_permissions(call.node())).await
-}
-
-pub(crate) async fn list_topics_of_vhost(call: &Call<'_>) -> Answer {
-    let vhost = existing_vhost(call)?;
-    let mut rows = users::topic_permissions(call.node());
-    rows.retain(|row| row.vhost == vhost);
-    answer(call, &rows).await
-}
-
-pub(crate) async fn list_topics_of_user(call: &Call<'_>) -> Answer {
-    let user = existing_user(call)?;
-    let mut rows = users::topic_permissions(call.node());
-    rows.retain(|row| row.user == user);
-    answer(call, &rows).await
+    answer(call, &topic_permissions(call)?).await
 }
 
 /// The rows of a user in a virtual host; RabbitMQ gives all of them, also where the path names an exchange.
@@ -80,9 +50,7 @@ pub(crate) async fn show_topics(call: &Call<'_>) -> Answer {
 }
 
 fn find_topics(call: &Call<'_>) -> Result<Vec<TopicPermissionDefinition>, ApiError> {
-    let (vhost, user) = (existing_vhost(call)?, existing_user(call)?);
-    let mut rows = users::topic_permissions(call.node());
-    rows.retain(|row| row.user == user && row.vhost == vhost);
+    let rows = topic_permissions(call)?;
     if rows.is_empty() { Err(ApiError::not_found()) } else { Ok(rows) }
 }
 
@@ -104,7 +72,7 @@ pub(crate) async fn set_topic(call: &mut Call<'_>) -> Answer {
 
 pub(crate) async fn clear_topics(call: &Call<'_>) -> Answer {
     find_topics(call)?;
-    let exchange = call.found.name("exchange").map(String::from_utf8_lossy);
+    let exchange = call.name("exchange").map(String::from_utf8_lossy);
     let (vhost, user) = (call.text("vhost")?, call.text("user")?);
     match users::clear_topic_permissions(call.node(), vhost, user, exchange.as_deref(), By::Operator) {
         // The user has other rows.
@@ -117,22 +85,36 @@ fn pattern(body: &Fields, name: &str) -> Result<String, ApiError> {
     Ok(body.text(name)?.unwrap_or_default())
 }
 
-fn existing_vhost<'a>(call: &'a Call<'_>) -> Result<&'a str, ApiError> {
-    let name = call.text("vhost")?;
-    virtual_hosts::find(call.node(), name)?;
-    Ok(name)
+/// The permissions of the virtual host and of the user in the path, or of all.
+fn permissions(call: &Call<'_>) -> Result<Vec<PermissionDefinition>, ApiError> {
+    of_path(call, users::permissions(call.node()), |row| (&row.vhost, &row.user))
 }
 
-fn existing_user<'a>(call: &'a Call<'_>) -> Result<&'a str, ApiError> {
-    let name = call.text("user")?;
-    users::find(call.node(), name)?;
-    Ok(name)
+/// The topic permissions of the virtual host and of the user in the path, or of all.
+fn topic_permissions(call: &Call<'_>) -> Result<Vec<TopicPermissionDefinition>, ApiError> {
+    of_path(call, users::topic_permissions(call.node()), |row| (&row.vhost, &row.user))
+}
+
+fn of_path<T>(
+    call: &Call<'_>,
+    mut rows: Vec<T>,
+    ends: impl Fn(&T) -> (&str, &str),
+) -> Result<Vec<T>, ApiError> {
+    if call.name("vhost").is_some() {
+        let vhost = virtual_hosts::find(call.node(), call.text("vhost")?)?.name;
+        rows.retain(|row| ends(row).0 == vhost);
+    }
+    if call.name("user").is_some() {
+        let user = users::find(call.node(), call.text("user")?)?.name;
+        rows.retain(|row| ends(row).1 == user);
+    }
+    Ok(rows)
 }
 
 /// Rows by virtual host and user.
 async fn answer<T: Serialize>(call: &Call<'_>, rows: &[T]) -> Answer {
     let rows = rows.iter().map(|row| json!(row)).collect();
-    let text = |row: &serde_json::Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
-    let key = |row: &serde_json::Value| ["vhost", "user", "exchange"].map(|key| text(row, key));
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let key = |row: &Value| ["vhost", "user", "exchange"].map(|key| text(row, key));
     call.list(Held::sorted_by_key(rows, key)).await
 }

@@ -11,7 +11,7 @@ use crate::http::call::{Answer, Call, deleted, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
 
-/// Those of the virtual hosts where the user has permissions.
+/// The policies of the virtual hosts where the user has permissions.
 pub(crate) async fn list(call: &Call<'_>, scope: Scope) -> Answer {
     let hosts = call.hosts()?;
     let mut rows = policies::all(call.node(), scope);
@@ -19,7 +19,7 @@ pub(crate) async fn list(call: &Call<'_>, scope: Scope) -> Answer {
     call.list(Held::values(rows.iter().map(|row| json!(row)).collect())).await
 }
 
-pub(crate) fn show(call: &Call<'_>, scope: Scope) -> Answer {
+pub(crate) async fn show(call: &Call<'_>, scope: Scope) -> Answer {
     call.object(&find(call, scope)?)
 }
 
@@ -78,7 +78,7 @@ pub(crate) async fn clear(call: &Call<'_>, scope: Scope) -> Answer {
     deleted(call.work(Some(host.name()), work).await??).await
 }
 
-/// RabbitMQ escapes what it says of a user's policy for HTML, and not what it says of an operator's.
+/// RabbitMQ escapes errors of users' policies for HTML, and errors of operators' policies not at all.
 fn escaped(scope: Scope, text: String) -> ApiError {
     match scope {
         Scope::User => escaped_for_html(&text),

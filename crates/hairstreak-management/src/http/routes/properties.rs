@@ -104,7 +104,7 @@ fn number<T: TryFrom<u64>>(object: &Map<String, Value>, name: &str) -> Result<Op
     number.map(Some).ok_or_else(|| ApiError::wrong_field("not_int", name))
 }
 
-/// The object of encoded properties. Those that cannot be read are passed over: the broker has checked them.
+/// The object of encoded properties. Malformed properties give an empty object: the broker has checked them.
 pub(super) fn properties_json(encoded: &[u8]) -> Map<String, Value> {
     let mut object = Map::new();
     let Ok(properties) = Properties::decode(encoded) else { return object };

@@ -3,23 +3,24 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::queue::{QueueDeclaration, QueueKind};
 use hairstreak_broker::view::QueueInfo;
 use hairstreak_broker::without_line_breaks;
 use hairstreak_node::access::{Operation, Resource};
-use hairstreak_node::definitions::{Arguments, Fields};
+use hairstreak_node::definitions::{Arguments, Fields, to_json};
 use hairstreak_node::node::SharedHost;
 use hairstreak_node::operator::queues;
-use hairstreak_wire::amqp::SHORT_STRING_SIZE_MAX;
+use hairstreak_wire::amqp::{EncodedTable, SHORT_STRING_SIZE_MAX};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
+use super::connections::{ConnectionIndex, Owner};
+use super::consumers::{self, ConsumerRow};
 use crate::http::call::{Answer, Call, deleted, nothing, put};
 use crate::http::error::ApiError;
-use crate::http::list::Rows;
-use crate::http::rates::Ranges;
-use crate::http::request::Query;
-use crate::http::rights::Rights;
-use crate::http::rows::{ConnectionIndex, ConsumerRow, Owner, QueueRow, Shown};
+use crate::http::list::{Ranges, Rows};
+use crate::http::rates::{Counted, Counter, MESSAGE_COUNTER_COUNT, MessageCounts, Row, StatsKind};
+use crate::http::response::timestamp;
 use crate::http::state::State;
 
 /// The queues of some virtual hosts, read anew for each slice.
@@ -35,26 +36,25 @@ struct QueueRows {
 type Key = (u32, Box<[u8]>);
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
-    let rows = QueueRows {
-        state: Arc::clone(call.state),
-        hosts: call.hosts()?.into_iter().map(|host| (host.name().into(), host)).collect(),
-        connections: ConnectionIndex::new(call.node()),
-        ranges: call.ranges()?,
-        shown: shown(&call.request.query),
-    };
-    call.list(rows).await
-}
-
-/// The parts of queues that the parameters ask for.
-fn shown(query: &Query) -> Shown {
-    match (query.is_true("disable_stats"), query.is_true("enable_queue_totals")) {
-        (false, _) => Shown::Everything,
-        (true, true) => Shown::Totals,
-        (true, false) => Shown::Declaration,
-    }
+    call.list(QueueRows::new(call, call.hosts()?)?).await
 }
 
 impl QueueRows {
+    fn new(call: &Call<'_>, hosts: Vec<Arc<SharedHost>>) -> Result<QueueRows, ApiError> {
+        let query = &call.request.query;
+        Ok(QueueRows {
+            state: Arc::clone(call.state),
+            hosts: hosts.into_iter().map(|host| (host.name().into(), host)).collect(),
+            connections: ConnectionIndex::new(call.node()),
+            ranges: call.ranges()?,
+            shown: match (query.is_true("disable_stats"), query.is_true("enable_queue_totals")) {
+                (false, _) => Shown::Everything,
+                (true, true) => Shown::Totals,
+                (true, false) => Shown::Declaration,
+            },
+        })
+    }
+
     fn row(&self, vhost: &Arc<str>, info: QueueInfo) -> QueueRow {
         let owner = info.owner.and_then(|id| self.connections.find(vhost, id));
         QueueRow {
@@ -103,26 +103,12 @@ impl Rows for QueueRows {
     }
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     let vhost: Arc<str> = call.vhost()?.name().into();
     let (info, consumers) = queues::find(call.node(), &vhost, call.bytes("queue"))?;
-    let rows = QueueRows {
-        state: Arc::clone(call.state),
-        hosts: Vec::new(),
-        connections: ConnectionIndex::new(call.node()),
-        ranges: call.ranges()?,
-        shown: shown(&call.request.query),
-    };
-    let node_name = &call.state.about.node_name;
-    let consumers: Vec<ConsumerRow> = consumers
-        .into_iter()
-        .map(|info| ConsumerRow {
-            vhost: Arc::clone(&vhost),
-            connection: rows.connections.find(&vhost, info.connection).cloned(),
-            info,
-            node_name: Arc::clone(node_name),
-        })
-        .collect();
+    let rows = QueueRows::new(call, Vec::new())?;
+    let consumer = |info| consumers::row(call, &rows.connections, &vhost, info);
+    let consumers: Vec<ConsumerRow> = consumers.into_iter().map(consumer).collect();
     let mut row = serde_json::to_value(rows.row(&vhost, info)).unwrap_or_default();
     if let Some(fields) = row.as_object_mut().filter(|_| rows.shown == Shown::Everything) {
         fields.insert("consumer_details".into(), json!(consumers));
@@ -143,11 +129,23 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
         is_auto_delete: body.boolean("auto_delete")?.unwrap_or(false),
         arguments: arguments(&body)?.0.into(),
     };
-    let rights = Rights::new(call.identity()?, &host)?;
     let queue = Resource::declared_queue(&declaration.name);
-    let checked = rights.check_declaration(queue, &declaration.arguments, "x-dead-letter-exchange");
-    checked.map_err(ApiError::of_declaration)?;
+    check_declaration(call, &host, queue, &declaration.arguments, "x-dead-letter-exchange")?;
     put(queues::declare(call.node(), host.name(), &declaration)?).await
+}
+
+/// Checks the rights for a declaration. `argument` names an exchange that the object hands messages on to.
+pub(super) fn check_declaration(
+    call: &Call<'_>,
+    host: &SharedHost,
+    resource: Resource<'_>,
+    arguments: &EncodedTable,
+    argument: &str,
+) -> Result<(), ApiError> {
+    let mut rights = call.rights(host)?;
+    let checked = rights.check(Operation::Configure, resource);
+    let checked = checked.and_then(|()| rights.check_forwarding(resource, arguments, argument, || true));
+    checked.map_err(ApiError::of_declaration)
 }
 
 /// The virtual host of a declaration, which says in other words that there is none.
@@ -204,18 +202,18 @@ pub(super) fn check_node(call: &Call<'_>, body: &Fields) -> Result<(), ApiError>
 pub(crate) async fn delete(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Configure, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    let checked = call.rights(&host)?.check(Operation::Configure, Resource::Queue(name));
+    checked.map_err(ApiError::of_declaration)?;
     let query = &call.request.query;
     let (if_unused, if_empty) = (query.is_true("if-unused"), query.is_true("if-empty"));
     deleted(queues::delete(call.node(), host.name(), name, if_unused, if_empty)?).await
 }
 
-pub(crate) fn purge(call: &Call<'_>) -> Answer {
+pub(crate) async fn purge(call: &Call<'_>) -> Answer {
     let (host, name) = (call.vhost()?, call.bytes("queue"));
     queues::find(call.node(), host.name(), name)?;
-    let rights = Rights::new(call.identity()?, &host)?;
-    rights.check(Operation::Read, Resource::Queue(name)).map_err(ApiError::of_declaration)?;
+    let checked = call.rights(&host)?.check(Operation::Read, Resource::Queue(name));
+    checked.map_err(ApiError::of_declaration)?;
     queues::purge(call.node(), host.name(), name)?;
     nothing()
 }
@@ -228,5 +226,123 @@ pub(crate) async fn act(call: &mut Call<'_>) -> Answer {
     match body.text("action")?.as_deref() {
         Some("sync" | "cancel_sync") => nothing(),
         other => Err(ApiError::wrong_field("unknown", other)),
+    }
+}
+
+/// The parts of a queue that a client asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shown {
+    /// `disable_stats=true`: as it was declared.
+    Declaration,
+    /// With `enable_queue_totals=true`: also the numbers of messages.
+    Totals,
+    Everything,
+}
+
+/// A queue of a list.
+#[derive(Clone, Debug)]
+pub(crate) struct QueueRow {
+    pub(crate) node_name: Arc<str>,
+    pub(crate) vhost: Arc<str>,
+    pub(crate) info: QueueInfo,
+    pub(crate) rates: Row<MESSAGE_COUNTER_COUNT>,
+    pub(crate) ranges: Ranges,
+    pub(crate) owner: Option<Owner>,
+    pub(crate) shown: Shown,
+    /// The node's milliseconds.
+    pub(crate) now: u64,
+}
+
+impl QueueRow {
+    fn put_declaration<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let info = &self.info;
+        map.serialize_entry("name", &String::from_utf8_lossy(&info.name))?;
+        map.serialize_entry("vhost", &*self.vhost)?;
+        map.serialize_entry("type", info.kind.name())?;
+        map.serialize_entry("durable", &info.is_durable)?;
+        map.serialize_entry("auto_delete", &info.is_auto_delete)?;
+        map.serialize_entry("exclusive", &info.is_exclusive)?;
+        map.serialize_entry("arguments", &to_json(&info.arguments.decode()))?;
+        map.serialize_entry("node", &*self.node_name)?;
+        map.serialize_entry("state", "running")?;
+        if info.kind == QueueKind::Quorum {
+            // The nodes of the queue: this node alone.
+            map.serialize_entry("leader", &*self.node_name)?;
+            map.serialize_entry("members", &[&*self.node_name])?;
+            map.serialize_entry("online", &[&*self.node_name])?;
+        }
+        Ok(())
+    }
+
+    fn put_totals<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("messages", &(self.info.ready + self.info.unacknowledged))?;
+        map.serialize_entry("messages_ready", &self.info.ready)?;
+        map.serialize_entry("messages_unacknowledged", &self.info.unacknowledged)
+    }
+
+    fn put_lengths<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let info = &self.info;
+        let counts = MessageCounts::of_queue(info);
+        let detail = |counter: Counter, range| self.rates.detail(counter as usize, range);
+        Counted::lengths(&counts, |counter| detail(counter, self.ranges.lengths)).put(map)?;
+        map.serialize_entry("messages_ram", &(info.ready + info.unacknowledged))?;
+        map.serialize_entry("messages_ready_ram", &info.ready)?;
+        map.serialize_entry("messages_unacknowledged_ram", &info.unacknowledged)?;
+        map.serialize_entry("messages_persistent", &0)?;
+        map.serialize_entry("messages_paged_out", &0)?;
+        let bytes = info.ready_bytes + info.unacknowledged_bytes;
+        map.serialize_entry("message_bytes", &bytes)?;
+        map.serialize_entry("message_bytes_ready", &info.ready_bytes)?;
+        map.serialize_entry("message_bytes_unacknowledged", &info.unacknowledged_bytes)?;
+        map.serialize_entry("message_bytes_ram", &bytes)?;
+        map.serialize_entry("message_bytes_persistent", &0)?;
+        map.serialize_entry("message_bytes_paged_out", &0)?;
+        map.serialize_entry("head_message_timestamp", &info.head_timestamp)?;
+        map.serialize_entry("memory", &info.memory_bytes)?;
+        if self.rates.is_still() {
+            map.serialize_entry("idle_since", &timestamp(info.used_at))?;
+        }
+        let stats = |counter| detail(counter, self.ranges.messages);
+        Counted::messages(&counts, StatsKind::Queue, stats).put_stats(map)
+    }
+
+    fn put_consumers<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        let info = &self.info;
+        let tag = |tag: &Option<Box<[u8]>>| tag.as_ref().map(|tag| String::from_utf8_lossy(tag).into_owned());
+        map.serialize_entry("consumers", &info.consumer_count)?;
+        map.serialize_entry("exclusive_consumer_tag", &tag(&info.exclusive_consumer))?;
+        map.serialize_entry("single_active_consumer_tag", &tag(&info.single_active_consumer))?;
+        let capacity = if info.consumer_count == 0 { 0.0 } else { info.capacity.at(self.now) };
+        map.serialize_entry("consumer_capacity", &capacity)?;
+        map.serialize_entry("consumer_utilisation", &capacity)?;
+        if let Some(owner) = &self.owner {
+            map.serialize_entry("owner_pid_details", owner)?;
+        }
+        Ok(())
+    }
+
+    fn put_policies<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("policy", &self.info.policies.user)?;
+        map.serialize_entry("operator_policy", &self.info.policies.operator)?;
+        map.serialize_entry("effective_policy_definition", &to_json(&self.info.policies.effective))?;
+        map.serialize_entry("garbage_collection", &json!({}))?;
+        map.serialize_entry("storage_version", &1)
+    }
+}
+
+impl Serialize for QueueRow {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.put_declaration(&mut map)?;
+        match self.shown {
+            Shown::Declaration => {}
+            Shown::Totals => self.put_totals(&mut map)?,
+            Shown::Everything => {
+                self.put_lengths(&mut map)?;
+                self.put_consumers(&mut map)?;
+                self.put_policies(&mut map)?;
+            }
+        }
+        map.end()
     }
 }

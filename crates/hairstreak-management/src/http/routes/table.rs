@@ -1,301 +1,227 @@
-//! The table of routes: which resource a path means, the methods of the resource, and the rights that each asks for.
+//! The table of routes: method, path, right and handler, a line each.
 //!
-//! The paths are RabbitMQ's, those of 3.x and 4.x. The first route that fits counts, so that fixed words stand before names.
+//! The paths are RabbitMQ's, those of 3.x and 4.x. The first path that fits counts, so that fixed words stand before names. The lines of one path follow each
+//! other. HEAD goes with GET, and OPTIONS with every path.
 
+use hairstreak_broker::policy::Scope;
 use hyper::Method;
 
-use super::requirement::Requirement;
-use super::resource::{OfNode, OfObjects, OfSettings, OfUsers, Resource};
-
-/// A route: a path below `/api/`, where `:name` stands for any segment, and the methods of the resource. HEAD goes with GET, and OPTIONS with every path.
-#[derive(Debug)]
-pub(crate) struct Route {
-    path: &'static str,
-    pub(crate) resource: Resource,
-    methods: &'static [(Verb, Requirement)],
-}
-
-/// The methods that routes have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
-    Get,
-    Put,
-    Post,
-    Delete,
-}
-
-use Requirement::{
-    Administrator, GlobalParameters, Management, Monitoring, Nothing, Permissions, Policies, SeenVirtualHost,
-    VirtualHost,
+use super::{
+    bindings, channels, connections, consumers, definitions, exchanges, health, limits, messages, nodes,
+    overview, parameters, permissions, policies, queues, users, vhosts,
 };
-use Verb::{Delete, Get, Post, Put};
+use crate::http::authorization::Requirement;
+use crate::http::call::{Handler, Names};
 
-/// Methods that occur often.
-const OPEN: &[(Verb, Requirement)] = &[(Get, Nothing)];
-const READ: &[(Verb, Requirement)] = &[(Get, Management)];
-const READ_MONITORING: &[(Verb, Requirement)] = &[(Get, Monitoring)];
-const COUNTS_MONITORING: &[(Verb, Requirement)] = &[(Get, Monitoring), (Delete, Monitoring)];
-const READ_ADMINISTRATOR: &[(Verb, Requirement)] = &[(Get, Administrator)];
-const READ_HOST: &[(Verb, Requirement)] = &[(Get, VirtualHost)];
-const READ_POLICIES: &[(Verb, Requirement)] = &[(Get, Policies)];
-const OBJECT_HOST: &[(Verb, Requirement)] = &[(Get, VirtualHost), (Put, VirtualHost), (Delete, VirtualHost)];
-const OBJECT_ADMINISTRATOR: &[(Verb, Requirement)] =
-    &[(Get, Administrator), (Put, Administrator), (Delete, Administrator)];
-const OBJECT_POLICIES: &[(Verb, Requirement)] = &[(Get, Policies), (Put, Policies), (Delete, Policies)];
-const SET_ADMINISTRATOR: &[(Verb, Requirement)] = &[(Put, Administrator), (Delete, Administrator)];
-const DEFINITIONS: &[(Verb, Requirement)] = &[(Get, Administrator), (Post, Administrator)];
-const RESET: &[(Verb, Requirement)] = &[(Delete, Administrator)];
+/// A method of a path below `/api/`, where `:name` stands for any segment.
+pub(crate) struct Route {
+    method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) requirement: Requirement,
+    pub(crate) handler: Handler,
+}
 
-const fn route(path: &'static str, resource: Resource, methods: &'static [(Verb, Requirement)]) -> Route {
-    Route { path, resource, methods }
+macro_rules! routes {
+    ($($method:ident $path:literal $requirement:ident $noun:ident::$function:ident $(($argument:expr))?;)*) => {
+        &[$(Route {
+            method: Method::$method,
+            path: $path,
+            requirement: Requirement::$requirement,
+            handler: |call| Box::pin($noun::$function(call $(, $argument)?)),
+        }),*]
+    };
 }
 
 /// All routes.
-pub(crate) const ROUTES: &[Route] = &[
-    route("overview", Resource::Node(OfNode::Overview), READ),
-    route("cluster-name", Resource::Node(OfNode::ClusterName), &[(Get, Management), (Put, Administrator)]),
-    route("nodes", Resource::Node(OfNode::Nodes), READ_MONITORING),
-    route("nodes/:node", Resource::Node(OfNode::Node), READ_MONITORING),
-    route("nodes/:node/memory", Resource::Node(OfNode::NodeMemory), READ_MONITORING),
-    route("nodes/:node/memory/relative", Resource::Node(OfNode::NodeMemoryRelative), READ_MONITORING),
-    route("extensions", Resource::Node(OfNode::Extensions), READ),
-    route("all-configuration", Resource::Settings(OfSettings::Definitions), DEFINITIONS),
-    route("definitions", Resource::Settings(OfSettings::Definitions), DEFINITIONS),
-    route("definitions/:vhost", Resource::Settings(OfSettings::Definitions), DEFINITIONS),
-    route("whoami", Resource::Users(OfUsers::Whoami), READ),
-    route("version", Resource::Node(OfNode::Version), OPEN),
-    route("auth", Resource::Users(OfUsers::Auth), OPEN),
-    route("auth/attempts/:node", Resource::Users(OfUsers::AuthAttempts), COUNTS_MONITORING),
-    route("auth/attempts/:node/source", Resource::Users(OfUsers::AuthAttemptsBySource), COUNTS_MONITORING),
-    route("auth/hash_password/:password", Resource::Users(OfUsers::HashPassword), READ_ADMINISTRATOR),
-    route("parameters", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
-    route("parameters/:component", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
-    route("parameters/:component/:vhost", Resource::Settings(OfSettings::Parameters), READ_POLICIES),
-    route("parameters/:component/:vhost/:name", Resource::Settings(OfSettings::Parameter), OBJECT_POLICIES),
-    route("global-parameters", Resource::Settings(OfSettings::GlobalParameters), &[(Get, GlobalParameters)]),
-    route(
-        "global-parameters/:name",
-        Resource::Settings(OfSettings::GlobalParameter),
-        &[(Get, GlobalParameters), (Put, GlobalParameters), (Delete, GlobalParameters)],
-    ),
-    route("policies", Resource::Settings(OfSettings::Policies), READ_HOST),
-    route("policies/:vhost", Resource::Settings(OfSettings::Policies), READ_HOST),
-    route("policies/:vhost/:name", Resource::Settings(OfSettings::Policy), OBJECT_POLICIES),
-    route("operator-policies", Resource::Settings(OfSettings::OperatorPolicies), READ_HOST),
-    route("operator-policies/:vhost", Resource::Settings(OfSettings::OperatorPolicies), READ_HOST),
-    route(
-        "operator-policies/:vhost/:name",
-        Resource::Settings(OfSettings::OperatorPolicy),
-        &[(Get, VirtualHost), (Put, Administrator), (Delete, Administrator)],
-    ),
-    route("vhost-limits", Resource::Settings(OfSettings::VhostLimits), READ_HOST),
-    route("vhost-limits/:vhost", Resource::Settings(OfSettings::VhostLimits), &[(Get, SeenVirtualHost)]),
-    route("vhost-limits/:vhost/:name", Resource::Settings(OfSettings::VhostLimit), SET_ADMINISTRATOR),
-    route("user-limits", Resource::Users(OfUsers::UserLimits), READ),
-    route("user-limits/:user", Resource::Users(OfUsers::UserLimits), READ),
-    route("user-limits/:user/:name", Resource::Users(OfUsers::UserLimit), SET_ADMINISTRATOR),
-    route("connections", Resource::Objects(OfObjects::Connections), READ),
-    route(
-        "connections/username/:user",
-        Resource::Objects(OfObjects::UserConnections),
-        &[(Get, Management), (Delete, Management)],
-    ),
-    route(
-        "connections/:connection",
-        Resource::Objects(OfObjects::Connection),
-        &[(Get, Management), (Delete, Management)],
-    ),
-    route("connections/:connection/channels", Resource::Objects(OfObjects::ConnectionChannels), READ),
-    route("channels", Resource::Objects(OfObjects::Channels), READ),
-    route("channels/:channel", Resource::Objects(OfObjects::Channel), READ),
-    route("consumers", Resource::Objects(OfObjects::Consumers), READ),
-    route("consumers/:vhost", Resource::Objects(OfObjects::Consumers), READ),
-    route("exchanges", Resource::Objects(OfObjects::Exchanges), READ_HOST),
-    route("exchanges/:vhost", Resource::Objects(OfObjects::Exchanges), READ_HOST),
-    route("exchanges/:vhost/:exchange", Resource::Objects(OfObjects::Exchange), OBJECT_HOST),
-    route(
-        "exchanges/:vhost/:exchange/publish",
-        Resource::Objects(OfObjects::Publish),
-        &[(Post, VirtualHost)],
-    ),
-    route(
-        "exchanges/:vhost/:exchange/bindings/source",
-        Resource::Objects(OfObjects::BindingsFrom),
-        READ_HOST,
-    ),
-    route(
-        "exchanges/:vhost/:exchange/bindings/destination",
-        Resource::Objects(OfObjects::BindingsTo),
-        READ_HOST,
-    ),
-    route("queues", Resource::Objects(OfObjects::Queues), READ_HOST),
-    route("queues/detailed", Resource::Objects(OfObjects::Queues), READ_HOST),
-    route("queues/:vhost", Resource::Objects(OfObjects::Queues), READ_HOST),
-    route("queues/:vhost/:queue", Resource::Objects(OfObjects::Queue), OBJECT_HOST),
-    route("queues/:vhost/:queue/bindings", Resource::Objects(OfObjects::QueueBindings), READ_HOST),
-    route(
-        "queues/:vhost/:queue/contents",
-        Resource::Objects(OfObjects::QueueContents),
-        &[(Delete, VirtualHost)],
-    ),
-    route("queues/:vhost/:queue/peek", Resource::Objects(OfObjects::QueuePeek), READ_HOST),
-    route("queues/:vhost/:queue/get", Resource::Objects(OfObjects::QueueGet), &[(Post, VirtualHost)]),
-    route(
-        "queues/:vhost/:queue/actions",
-        Resource::Objects(OfObjects::QueueActions),
-        &[(Post, Administrator)],
-    ),
-    route("bindings", Resource::Objects(OfObjects::Bindings), READ_HOST),
-    route("bindings/:vhost", Resource::Objects(OfObjects::Bindings), READ_HOST),
-    route(
-        "bindings/:vhost/e/:source/:type/:destination",
-        Resource::Objects(OfObjects::BindingsBetween),
-        &[(Get, VirtualHost), (Post, VirtualHost)],
-    ),
-    route(
-        "bindings/:vhost/e/:source/:type/:destination/:key",
-        Resource::Objects(OfObjects::Binding),
-        &[(Get, VirtualHost), (Delete, VirtualHost)],
-    ),
-    route("vhosts", Resource::Settings(OfSettings::Vhosts), READ),
-    route("vhosts/:vhost", Resource::Settings(OfSettings::Vhost), OBJECT_ADMINISTRATOR),
-    route("vhosts/:vhost/start/:node", Resource::Settings(OfSettings::VhostStart), &[(Post, Administrator)]),
-    route("vhosts/:vhost/permissions", Resource::Settings(OfSettings::VhostPermissions), READ_ADMINISTRATOR),
-    route(
-        "vhosts/:vhost/topic-permissions",
-        Resource::Settings(OfSettings::VhostTopicPermissions),
-        READ_ADMINISTRATOR,
-    ),
-    route("vhosts/:vhost/connections", Resource::Settings(OfSettings::VhostConnections), READ_HOST),
-    route("vhosts/:vhost/channels", Resource::Settings(OfSettings::VhostChannels), READ_HOST),
-    route(
-        "vhosts/:vhost/deletion/protection",
-        Resource::Settings(OfSettings::VhostProtection),
-        &[(Post, Administrator), (Delete, Administrator)],
-    ),
-    route("users", Resource::Users(OfUsers::Users), READ_ADMINISTRATOR),
-    route("users/bulk-delete", Resource::Users(OfUsers::UsersBulkDelete), &[(Post, Administrator)]),
-    route("users/without-permissions", Resource::Users(OfUsers::UsersWithoutPermissions), READ_ADMINISTRATOR),
-    route("users/:user", Resource::Users(OfUsers::User), OBJECT_ADMINISTRATOR),
-    route("users/:user/permissions", Resource::Users(OfUsers::UserPermissions), READ_ADMINISTRATOR),
-    route(
-        "users/:user/topic-permissions",
-        Resource::Users(OfUsers::UserTopicPermissions),
-        READ_ADMINISTRATOR,
-    ),
-    route("permissions", Resource::Users(OfUsers::Permissions), READ_ADMINISTRATOR),
-    route("permissions/:vhost/:user", Resource::Users(OfUsers::Permission), OBJECT_ADMINISTRATOR),
-    route("topic-permissions", Resource::Users(OfUsers::TopicPermissions), READ_ADMINISTRATOR),
-    route("topic-permissions/:vhost/:user", Resource::Users(OfUsers::TopicPermission), OBJECT_ADMINISTRATOR),
-    route(
-        "topic-permissions/:vhost/:user/:exchange",
-        Resource::Users(OfUsers::TopicPermission),
-        OBJECT_ADMINISTRATOR,
-    ),
-    route("feature-flags", Resource::Node(OfNode::FeatureFlags), READ_ADMINISTRATOR),
-    route("feature-flags/:name/enable", Resource::Node(OfNode::FeatureFlagEnable), &[(Put, Administrator)]),
-    route("deprecated-features", Resource::Node(OfNode::DeprecatedFeatures), READ_ADMINISTRATOR),
-    route("deprecated-features/used", Resource::Node(OfNode::DeprecatedFeatures), READ_ADMINISTRATOR),
-    route("rebalance/queues", Resource::Node(OfNode::RebalanceQueues), &[(Post, Administrator)]),
-    route("reset", Resource::Node(OfNode::Reset), RESET),
-    route("reset/:node", Resource::Node(OfNode::Reset), RESET),
-    route("aliveness-test/:vhost", Resource::Settings(OfSettings::AlivenessTest), &[(Get, Permissions)]),
-    route("healthchecks/node", Resource::Node(OfNode::HealthNode), READ),
-    route("healthchecks/node/:node", Resource::Node(OfNode::HealthNode), READ),
-    route("health/checks/alarms", Resource::Node(OfNode::HealthAlarms), READ),
-    route("health/checks/local-alarms", Resource::Node(OfNode::HealthAlarms), READ),
-    route(
-        "health/checks/certificate-expiration/:within/:unit",
-        Resource::Node(OfNode::HealthCertificates),
-        READ,
-    ),
-    route("health/checks/port-listener/:port", Resource::Node(OfNode::HealthPort), READ),
-    route("health/checks/protocol-listener/:protocol", Resource::Node(OfNode::HealthProtocol), READ),
-    route("health/checks/virtual-hosts", Resource::Node(OfNode::HealthOk), READ),
-    route("health/checks/node-is-mirror-sync-critical", Resource::Node(OfNode::HealthSingleNode), READ),
-    route("health/checks/node-is-quorum-critical", Resource::Node(OfNode::HealthSingleNode), READ),
-    route("health/checks/metadata-store/initialized", Resource::Node(OfNode::HealthOk), READ),
-    route("health/checks/metadata-store/initialized/with-data", Resource::Node(OfNode::HealthOk), READ),
-    route("health/checks/is-in-service", Resource::Node(OfNode::HealthOk), OPEN),
-    route("health/checks/ready-to-serve-clients", Resource::Node(OfNode::HealthOk), OPEN),
-    route("health/checks/reached-target-cluster-size", Resource::Node(OfNode::HealthOk), OPEN),
-    route("health/checks/below-node-connection-limit", Resource::Node(OfNode::HealthConnections), OPEN),
-    route("shovels", Resource::Node(OfNode::NoRows), READ),
-    route("shovels/:vhost", Resource::Node(OfNode::NoRows), READ),
-    route("federation-links", Resource::Node(OfNode::NoRows), READ),
-    route("federation-links/:vhost", Resource::Node(OfNode::NoRows), READ),
-];
+static ROUTES: &[Route] = routes! {
+    GET    "overview"                                               Management       overview::show;
+    GET    "cluster-name"                                           Management       parameters::show_cluster_name;
+    PUT    "cluster-name"                                           Administrator    parameters::set_cluster_name;
+    GET    "nodes"                                                  Monitoring       nodes::list;
+    GET    "nodes/:node"                                            Monitoring       nodes::show;
+    GET    "nodes/:node/memory"                                     Monitoring       nodes::show_memory;
+    GET    "nodes/:node/memory/relative"                            Monitoring       nodes::show_relative_memory;
+    GET    "extensions"                                             Management       nodes::list_nothing;
+    GET    "all-configuration"                                      Administrator    definitions::export;
+    POST   "all-configuration"                                      Administrator    definitions::import;
+    GET    "definitions"                                            Administrator    definitions::export;
+    POST   "definitions"                                            Administrator    definitions::import;
+    GET    "definitions/:vhost"                                     Administrator    definitions::export;
+    POST   "definitions/:vhost"                                     Administrator    definitions::import;
+    GET    "whoami"                                                 Management       users::whoami;
+    GET    "version"                                                Nothing          overview::version;
+    GET    "auth"                                                   Nothing          users::auth;
+    GET    "auth/attempts/:node"                                    Monitoring       users::attempts;
+    DELETE "auth/attempts/:node"                                    Monitoring       users::reset_attempts;
+    GET    "auth/attempts/:node/source"                             Monitoring       users::attempts_by_source;
+    DELETE "auth/attempts/:node/source"                             Monitoring       users::reset_attempts;
+    GET    "auth/hash_password/:password"                           Administrator    users::hash_password;
+    GET    "parameters"                                             Policies         parameters::list;
+    GET    "parameters/:component"                                  Policies         parameters::list;
+    GET    "parameters/:component/:vhost"                           Policies         parameters::list;
+    GET    "parameters/:component/:vhost/:name"                     Policies         parameters::show;
+    PUT    "parameters/:component/:vhost/:name"                     Policies         parameters::set;
+    DELETE "parameters/:component/:vhost/:name"                     Policies         parameters::clear;
+    GET    "global-parameters"                                      GlobalParameters parameters::list_global;
+    GET    "global-parameters/:name"                                GlobalParameters parameters::show_global;
+    PUT    "global-parameters/:name"                                GlobalParameters parameters::set_global;
+    DELETE "global-parameters/:name"                                GlobalParameters parameters::clear_global;
+    GET    "policies"                                               VirtualHost      policies::list(Scope::User);
+    GET    "policies/:vhost"                                        VirtualHost      policies::list(Scope::User);
+    GET    "policies/:vhost/:name"                                  Policies         policies::show(Scope::User);
+    PUT    "policies/:vhost/:name"                                  Policies         policies::set(Scope::User);
+    DELETE "policies/:vhost/:name"                                  Policies         policies::clear(Scope::User);
+    GET    "operator-policies"                                      VirtualHost      policies::list(Scope::Operator);
+    GET    "operator-policies/:vhost"                               VirtualHost      policies::list(Scope::Operator);
+    GET    "operator-policies/:vhost/:name"                         VirtualHost      policies::show(Scope::Operator);
+    PUT    "operator-policies/:vhost/:name"                         Administrator    policies::set(Scope::Operator);
+    DELETE "operator-policies/:vhost/:name"                         Administrator    policies::clear(Scope::Operator);
+    GET    "vhost-limits"                                           VirtualHost      limits::list_of_vhosts;
+    GET    "vhost-limits/:vhost"                                    SeenVirtualHost  limits::list_of_vhosts;
+    PUT    "vhost-limits/:vhost/:name"                              Administrator    limits::set_of_vhost;
+    DELETE "vhost-limits/:vhost/:name"                              Administrator    limits::clear_of_vhost;
+    GET    "user-limits"                                            Management       limits::list_of_users;
+    GET    "user-limits/:user"                                      Management       limits::list_of_users;
+    PUT    "user-limits/:user/:name"                                Administrator    limits::set_of_user;
+    DELETE "user-limits/:user/:name"                                Administrator    limits::clear_of_user;
+    GET    "connections"                                            Management       connections::list;
+    GET    "connections/username/:user"                             Management       connections::list_of_user;
+    DELETE "connections/username/:user"                             Management       connections::close_of_user;
+    GET    "connections/:connection"                                Management       connections::show;
+    DELETE "connections/:connection"                                Management       connections::close;
+    GET    "connections/:connection/channels"                       Management       channels::list_of_connection;
+    GET    "channels"                                               Management       channels::list;
+    GET    "channels/:channel"                                      Management       channels::show;
+    GET    "consumers"                                              Management       consumers::list;
+    GET    "consumers/:vhost"                                       Management       consumers::list;
+    GET    "exchanges"                                              VirtualHost      exchanges::list;
+    GET    "exchanges/:vhost"                                       VirtualHost      exchanges::list;
+    GET    "exchanges/:vhost/:exchange"                             VirtualHost      exchanges::show;
+    PUT    "exchanges/:vhost/:exchange"                             VirtualHost      exchanges::declare;
+    DELETE "exchanges/:vhost/:exchange"                             VirtualHost      exchanges::delete;
+    POST   "exchanges/:vhost/:exchange/publish"                     VirtualHost      messages::publish;
+    GET    "exchanges/:vhost/:exchange/bindings/source"             VirtualHost      bindings::list_from;
+    GET    "exchanges/:vhost/:exchange/bindings/destination"        VirtualHost      bindings::list_to;
+    GET    "queues"                                                 VirtualHost      queues::list;
+    GET    "queues/detailed"                                        VirtualHost      queues::list;
+    GET    "queues/:vhost"                                          VirtualHost      queues::list;
+    GET    "queues/:vhost/:queue"                                   VirtualHost      queues::show;
+    PUT    "queues/:vhost/:queue"                                   VirtualHost      queues::declare;
+    DELETE "queues/:vhost/:queue"                                   VirtualHost      queues::delete;
+    GET    "queues/:vhost/:queue/bindings"                          VirtualHost      bindings::list_of_queue;
+    DELETE "queues/:vhost/:queue/contents"                          VirtualHost      queues::purge;
+    GET    "queues/:vhost/:queue/peek"                              VirtualHost      messages::peek;
+    POST   "queues/:vhost/:queue/get"                               VirtualHost      messages::take;
+    POST   "queues/:vhost/:queue/actions"                           Administrator    queues::act;
+    GET    "bindings"                                               VirtualHost      bindings::list;
+    GET    "bindings/:vhost"                                        VirtualHost      bindings::list;
+    GET    "bindings/:vhost/e/:source/:type/:destination"           VirtualHost      bindings::list_between;
+    POST   "bindings/:vhost/e/:source/:type/:destination"           VirtualHost      bindings::bind;
+    GET    "bindings/:vhost/e/:source/:type/:destination/:key"      VirtualHost      bindings::show;
+    DELETE "bindings/:vhost/e/:source/:type/:destination/:key"      VirtualHost      bindings::unbind;
+    GET    "vhosts"                                                 Management       vhosts::list;
+    GET    "vhosts/:vhost"                                          Administrator    vhosts::show;
+    PUT    "vhosts/:vhost"                                          Administrator    vhosts::create;
+    DELETE "vhosts/:vhost"                                          Administrator    vhosts::delete;
+    POST   "vhosts/:vhost/start/:node"                              Administrator    vhosts::start;
+    GET    "vhosts/:vhost/permissions"                              Administrator    permissions::list;
+    GET    "vhosts/:vhost/topic-permissions"                        Administrator    permissions::list_topics;
+    GET    "vhosts/:vhost/connections"                              VirtualHost      connections::list;
+    GET    "vhosts/:vhost/channels"                                 VirtualHost      channels::list;
+    POST   "vhosts/:vhost/deletion/protection"                      Administrator    vhosts::protect(true);
+    DELETE "vhosts/:vhost/deletion/protection"                      Administrator    vhosts::protect(false);
+    GET    "users"                                                  Administrator    users::list;
+    POST   "users/bulk-delete"                                      Administrator    users::bulk_delete;
+    GET    "users/without-permissions"                              Administrator    users::list_without_permissions;
+    GET    "users/:user"                                            Administrator    users::show;
+    PUT    "users/:user"                                            Administrator    users::create;
+    DELETE "users/:user"                                            Administrator    users::delete;
+    GET    "users/:user/permissions"                                Administrator    permissions::list;
+    GET    "users/:user/topic-permissions"                          Administrator    permissions::list_topics;
+    GET    "permissions"                                            Administrator    permissions::list;
+    GET    "permissions/:vhost/:user"                               Administrator    permissions::show;
+    PUT    "permissions/:vhost/:user"                               Administrator    permissions::set;
+    DELETE "permissions/:vhost/:user"                               Administrator    permissions::clear;
+    GET    "topic-permissions"                                      Administrator    permissions::list_topics;
+    GET    "topic-permissions/:vhost/:user"                         Administrator    permissions::show_topics;
+    PUT    "topic-permissions/:vhost/:user"                         Administrator    permissions::set_topic;
+    DELETE "topic-permissions/:vhost/:user"                         Administrator    permissions::clear_topics;
+    GET    "topic-permissions/:vhost/:user/:exchange"               Administrator    permissions::show_topics;
+    PUT    "topic-permissions/:vhost/:user/:exchange"               Administrator    permissions::set_topic;
+    DELETE "topic-permissions/:vhost/:user/:exchange"               Administrator    permissions::clear_topics;
+    GET    "feature-flags"                                          Administrator    nodes::list_feature_flags;
+    PUT    "feature-flags/:name/enable"                             Administrator    nodes::enable_feature_flag;
+    GET    "deprecated-features"                                    Administrator    nodes::list_nothing;
+    GET    "deprecated-features/used"                               Administrator    nodes::list_nothing;
+    POST   "rebalance/queues"                                       Administrator    nodes::do_nothing;
+    DELETE "reset"                                                  Administrator    nodes::do_nothing;
+    DELETE "reset/:node"                                            Administrator    nodes::do_nothing;
+    GET    "aliveness-test/:vhost"                                  Permissions      vhosts::test_aliveness;
+    GET    "healthchecks/node"                                      Management       health::node;
+    GET    "healthchecks/node/:node"                                Management       health::node;
+    GET    "health/checks/alarms"                                   Management       health::alarms;
+    GET    "health/checks/local-alarms"                             Management       health::alarms;
+    GET    "health/checks/certificate-expiration/:within/:unit"     Management       health::certificates;
+    GET    "health/checks/port-listener/:port"                      Management       health::port;
+    GET    "health/checks/protocol-listener/:protocol"              Management       health::protocol;
+    GET    "health/checks/virtual-hosts"                            Management       health::passed;
+    GET    "health/checks/node-is-mirror-sync-critical"             Management       health::single_node;
+    GET    "health/checks/node-is-quorum-critical"                  Management       health::single_node;
+    GET    "health/checks/metadata-store/initialized"               Management       health::passed;
+    GET    "health/checks/metadata-store/initialized/with-data"     Management       health::passed;
+    GET    "health/checks/is-in-service"                            Nothing          health::passed;
+    GET    "health/checks/ready-to-serve-clients"                   Nothing          health::passed;
+    GET    "health/checks/reached-target-cluster-size"              Nothing          health::passed;
+    GET    "health/checks/below-node-connection-limit"              Nothing          health::connections;
+    GET    "shovels"                                                Management       nodes::list_nothing;
+    GET    "shovels/:vhost"                                         Management       nodes::list_nothing;
+    GET    "federation-links"                                       Management       nodes::list_nothing;
+    GET    "federation-links/:vhost"                                Management       nodes::list_nothing;
+};
 
 /// The names of exchanges, which may be empty: `exchanges/%2F//publish` publishes to the default exchange.
 const MAYBE_EMPTY: [&str; 3] = ["exchange", "source", "destination"];
 
-/// A route that fits a path, and the segments that stand for names.
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    pub(crate) route: &'static Route,
-    names: Vec<(&'static str, Vec<u8>)>,
-}
-
-/// The route of a path; `None`: there is none.
-pub(crate) fn find(segments: &[Vec<u8>]) -> Option<Found> {
+/// Finds the routes of a path, and the segments that stand for names.
+pub(crate) fn find(segments: &[Vec<u8>]) -> Option<(&'static [Route], Names)> {
     let (first, rest) = segments.split_first()?;
     if first != b"api" {
         return None;
     }
-    ROUTES.iter().find_map(|route| Some(Found { route, names: names(route.path, rest)? }))
+    let mut paths = ROUTES.chunk_by(|one, other| one.path == other.path);
+    paths.find_map(|routes| Some((routes, names(routes[0].path, rest)?)))
 }
 
 /// The segments that stand for names, if the path fits.
-fn names(path: &'static str, segments: &[Vec<u8>]) -> Option<Vec<(&'static str, Vec<u8>)>> {
-    let mut names = Vec::new();
+fn names(path: &'static str, segments: &[Vec<u8>]) -> Option<Names> {
+    let mut names = Names::new();
     let mut parts = path.split('/');
     for segment in segments {
-        match parts.next()?.strip_prefix(':') {
+        let part = parts.next()?;
+        match part.strip_prefix(':') {
             Some(name) if !segment.is_empty() || MAYBE_EMPTY.contains(&name) => {
                 names.push((name, segment.clone()));
             }
-            Some(_) => return None,
-            None => {}
+            None if part.as_bytes() == segment => {}
+            _ => return None,
         }
     }
-    let is_whole = parts.next().is_none();
-    let fits = path
-        .split('/')
-        .zip(segments)
-        .all(|(part, segment)| part.starts_with(':') || part.as_bytes() == segment);
-    (is_whole && fits).then_some(names)
+    parts.next().is_none().then_some(names)
 }
 
-impl Found {
-    /// The segment of that name.
-    pub(crate) fn name(&self, name: &str) -> Option<&[u8]> {
-        self.names.iter().find(|(other, _)| *other == name).map(|(_, segment)| &**segment)
-    }
+/// The route of a method among those of a path.
+pub(crate) fn of_method(routes: &'static [Route], method: &Method) -> Option<&'static Route> {
+    let is_read = *method == Method::HEAD;
+    routes.iter().find(|route| route.method == *method || is_read && route.method == Method::GET)
 }
 
-impl Route {
-    /// The rights that the method asks for; `None`: the resource does not have the method.
-    pub(crate) fn requirement(&self, method: &Method) -> Option<Requirement> {
-        let verb = match *method {
-            Method::GET | Method::HEAD => Get,
-            Method::PUT => Put,
-            Method::POST => Post,
-            Method::DELETE => Delete,
-            _ => return None,
-        };
-        self.methods.iter().find(|(other, _)| *other == verb).map(|(_, requirement)| *requirement)
-    }
-
-    /// The value of the header `Allow`, in RabbitMQ's order.
-    pub(crate) fn allow(&self) -> String {
-        let words = self.methods.iter().map(|(verb, _)| match verb {
-            Get => "HEAD, GET, ",
-            Put => "PUT, ",
-            Post => "POST, ",
-            Delete => "DELETE, ",
-        });
-        words.collect::<String>() + "OPTIONS"
-    }
+/// The value of the header `Allow`, in RabbitMQ's order.
+pub(crate) fn allow(routes: &[Route]) -> String {
+    let words = routes.iter().map(|route| match route.method {
+        Method::GET => "HEAD, GET",
+        ref method => method.as_str(),
+    });
+    words.chain(["OPTIONS"]).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -303,51 +229,49 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(path: &str, resource: Option<Resource>, names: &[(&str, &str)]) {
+    fn check(path: &str, route: Option<&str>, names: &[(&str, &str)]) {
         let path = crate::http::request::Path::parse(path, "").unwrap();
         let found = find(path.segments());
-        assert_eq!(found.as_ref().map(|found| found.route.resource), resource, "{path:?}");
+        assert_eq!(found.as_ref().map(|(routes, _)| routes[0].path), route, "{path:?}");
         for (name, value) in names {
-            assert_eq!(found.as_ref().unwrap().name(name), Some(value.as_bytes()), "{path:?}");
+            let (_, found) = found.as_ref().unwrap();
+            let segment = found.iter().find(|(other, _)| other == name).map(|(_, segment)| &**segment);
+            assert_eq!(segment, Some(value.as_bytes()), "{path:?}");
         }
     }
 
     #[test]
     fn paths_mean_resources() {
-        check("/api/queues", Some(Resource::Objects(OfObjects::Queues)), &[]);
-        check("/api/queues/", Some(Resource::Objects(OfObjects::Queues)), &[]);
-        check("/api/queues/%2F", Some(Resource::Objects(OfObjects::Queues)), &[("vhost", "/")]);
-        check(
-            "/api/queues/%2F/a%2Fb",
-            Some(Resource::Objects(OfObjects::Queue)),
-            &[("vhost", "/"), ("queue", "a/b")],
-        );
-        check("/api/users/bulk-delete", Some(Resource::Users(OfUsers::UsersBulkDelete)), &[]);
-        check("/api/users/other", Some(Resource::Users(OfUsers::User)), &[("user", "other")]);
-        check(
-            "/api/connections/username/guest",
-            Some(Resource::Objects(OfObjects::UserConnections)),
-            &[("user", "guest")],
-        );
-        check("/api/connections/username/channels", Some(Resource::Objects(OfObjects::UserConnections)), &[]);
+        check("/api/queues", Some("queues"), &[]);
+        check("/api/queues/", Some("queues"), &[]);
+        check("/api/queues/%2F", Some("queues/:vhost"), &[("vhost", "/")]);
+        check("/api/queues/%2F/a%2Fb", Some("queues/:vhost/:queue"), &[("vhost", "/"), ("queue", "a/b")]);
+        check("/api/users/bulk-delete", Some("users/bulk-delete"), &[]);
+        check("/api/users/other", Some("users/:user"), &[("user", "other")]);
+        check("/api/connections/username/guest", Some("connections/username/:user"), &[("user", "guest")]);
+        check("/api/connections/username/channels", Some("connections/username/:user"), &[]);
         check(
             "/api/connections/a/channels",
-            Some(Resource::Objects(OfObjects::ConnectionChannels)),
+            Some("connections/:connection/channels"),
             &[("connection", "a")],
         );
         check(
             "/api/bindings/%2F/e/x/q/y/k~h",
-            Some(Resource::Objects(OfObjects::Binding)),
+            Some("bindings/:vhost/e/:source/:type/:destination/:key"),
             &[("source", "x"), ("type", "q"), ("destination", "y"), ("key", "k~h")],
         );
         check(
             "/api/exchanges/%2F//publish",
-            Some(Resource::Objects(OfObjects::Publish)),
+            Some("exchanges/:vhost/:exchange/publish"),
             &[("vhost", "/"), ("exchange", "")],
         );
-        check("/api/exchanges/%2F/", Some(Resource::Objects(OfObjects::Exchanges)), &[("vhost", "/")]);
-        check("/api/exchanges/%2F//", Some(Resource::Objects(OfObjects::Exchange)), &[("exchange", "")]);
-        check("/api/bindings/%2F/e//q/y/y", Some(Resource::Objects(OfObjects::Binding)), &[("source", "")]);
+        check("/api/exchanges/%2F/", Some("exchanges/:vhost"), &[("vhost", "/")]);
+        check("/api/exchanges/%2F//", Some("exchanges/:vhost/:exchange"), &[("exchange", "")]);
+        check(
+            "/api/bindings/%2F/e//q/y/y",
+            Some("bindings/:vhost/e/:source/:type/:destination/:key"),
+            &[("source", "")],
+        );
         for path in [
             "/api",
             "/api/",
@@ -376,7 +300,23 @@ mod tests {
             ("/api/reset", "DELETE, OPTIONS"),
         ] {
             let path = crate::http::request::Path::parse(path, "").unwrap();
-            assert_eq!(find(path.segments()).unwrap().route.allow(), allow, "{path:?}");
+            assert_eq!(super::allow(find(path.segments()).unwrap().0), allow, "{path:?}");
+        }
+    }
+
+    #[test]
+    fn the_routes_of_a_path_follow_each_other_in_the_order_of_allow() {
+        let order = [Method::GET, Method::PUT, Method::POST, Method::DELETE];
+        let place = |route: &Route| order.iter().position(|method| *method == route.method);
+        for (index, route) in ROUTES.iter().enumerate() {
+            let later = ROUTES[index + 1..].iter().filter(|other| other.path == route.path);
+            for (distance, other) in later.enumerate() {
+                assert!(
+                    ROUTES[index + 1 + distance].path == route.path && place(route) < place(other),
+                    "{}",
+                    route.path
+                );
+            }
         }
     }
 }

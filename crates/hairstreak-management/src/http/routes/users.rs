@@ -1,4 +1,4 @@
-//! Users: lists, single ones, creation, deletion.
+//! Users: lists, single ones, creation, deletion; the user of a request, and how users log in.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use hairstreak_node::operator::users::{self, By, UserChanges};
 use hairstreak_node::operator::{Done, OperatorError};
 use serde_json::{Value, json};
 
+use super::nodes::check_name;
 use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
@@ -32,7 +33,7 @@ async fn answer(call: &Call<'_>, users: Vec<UserDefinition>) -> Answer {
     call.list(Held::values(users.iter().map(|user| json!(user)).collect())).await
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     call.object(&users::find(call.node(), call.text("user")?)?)
 }
 
@@ -130,4 +131,49 @@ pub(super) async fn put_or_missing(result: Result<Done, OperatorError>) -> Answe
         Err(OperatorError::NotFound) => Err(ApiError::bad_request("vhost_or_user_not_found")),
         result => put(result?).await,
     }
+}
+
+pub(crate) async fn whoami(call: &Call<'_>) -> Answer {
+    let identity = call.identity()?;
+    let tags: Vec<&str> = identity.tags().iter().collect();
+    call.object(&json!({"name": &**identity.user(), "tags": tags, "is_internal_user": true}))
+}
+
+/// How clients log in: by name and password only.
+pub(crate) async fn auth(call: &Call<'_>) -> Answer {
+    call.object(
+        &json!({"oauth_enabled": false, "enable_uaa": false, "uaa_client_id": "", "uaa_location": ""}),
+    )
+}
+
+/// The attempts to log in by each protocol that had one.
+pub(crate) async fn attempts(call: &Call<'_>) -> Answer {
+    check_name(call)?;
+    let counts = call.node().access.login_counts().into_iter();
+    let rows = counts.filter(|(_, counts)| counts.attempts() > 0).map(|(protocol, counts)| {
+        json!({"protocol": protocol.name(), "auth_attempts": counts.attempts(),
+            "auth_attempts_failed": counts.failed, "auth_attempts_succeeded": counts.succeeded})
+    });
+    call.list(Held::new(rows.collect())).await
+}
+
+/// Attempts are not counted by the address of the client: strangers could make up as many as they like. RabbitMQ counts them only where
+/// `track_auth_attempt_source` says so.
+pub(crate) async fn attempts_by_source(call: &Call<'_>) -> Answer {
+    check_name(call)?;
+    call.list(Held::<Value>::default()).await
+}
+
+/// Counts attempts from 0 again.
+pub(crate) async fn reset_attempts(call: &Call<'_>) -> Answer {
+    check_name(call)?;
+    call.node().access.reset_login_counts();
+    nothing()
+}
+
+/// The hash of a password in a form that definitions take.
+pub(crate) async fn hash_password(call: &Call<'_>) -> Answer {
+    let (state, password) = (Arc::clone(call.state), call.bytes("password").to_vec());
+    let hash = call.work(None, move || users::hash_password(&state.node, &password)).await??;
+    call.object(&json!({"ok": hash.to_export()}))
 }

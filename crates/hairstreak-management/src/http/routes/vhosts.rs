@@ -11,11 +11,10 @@ use serde_json::{Map, Value, json};
 
 use crate::http::call::{Answer, Call, deleted, nothing, put};
 use crate::http::error::ApiError;
-use crate::http::list::{Held, Named};
+use crate::http::list::{Held, Named, Ranges};
 use crate::http::rates::{
-    HOST_COUNTER_COUNT, MESSAGE_COUNTER_COUNT, MessageCounts, Ranges, Row, host_messages,
+    Counted, Counter, HOST_COUNTER_COUNT, MESSAGE_COUNTER_COUNT, MessageCounts, Row, StatsKind, host_messages,
 };
-use crate::http::rows::{Counted, Lengths, MessageStats, StatsKind};
 
 /// A virtual host of a list.
 #[derive(Clone, Debug)]
@@ -44,18 +43,12 @@ impl Named for VhostRow {
 impl VhostRow {
     fn put_counts<M: SerializeMap>(&self, counts: &Counts, map: &mut M) -> Result<(), M::Error> {
         let detail = |counter: usize, range| self.rates.detail(counter, range);
-        let lengths = Lengths::new(&counts.messages, |counter| detail(counter as usize, self.ranges.lengths));
-        lengths.put(map)?;
-        let mut bytes = Counted::default();
-        let keys = [("recv_oct", "recv_oct_details"), ("send_oct", "send_oct_details")];
-        for (index, (keys, value)) in keys.into_iter().zip([counts.received, counts.sent]).enumerate() {
-            bytes.add(keys, value, detail(MESSAGE_COUNTER_COUNT + index, self.ranges.data));
-        }
-        bytes.put(map)?;
-        let stats = MessageStats::new(&counts.messages, StatsKind::Channel, |counter| {
-            detail(counter as usize, self.ranges.messages)
-        });
-        stats.put(map)
+        Counted::lengths(&counts.messages, |counter| detail(counter as usize, self.ranges.lengths))
+            .put(map)?;
+        let octets = |index| detail(MESSAGE_COUNTER_COUNT + index, self.ranges.data);
+        Counted::octets([counts.received, counts.sent], octets).put(map)?;
+        let messages = |counter: Counter| detail(counter as usize, self.ranges.messages);
+        Counted::messages(&counts.messages, StatsKind::Channel, messages).put_stats(map)
     }
 }
 
@@ -93,7 +86,7 @@ pub(crate) async fn list(call: &Call<'_>) -> Answer {
     call.list(Held::new(rows)).await
 }
 
-pub(crate) fn show(call: &Call<'_>) -> Answer {
+pub(crate) async fn show(call: &Call<'_>) -> Answer {
     let definition = virtual_hosts::find(call.node(), call.text("vhost")?)?;
     call.object(&row(call, definition)?)
 }
@@ -159,7 +152,7 @@ pub(crate) async fn protect(call: &Call<'_>, protected_from_deletion: bool) -> A
 }
 
 /// Starts a host on a node: every host runs.
-pub(crate) fn start(call: &Call<'_>) -> Answer {
+pub(crate) async fn start(call: &Call<'_>) -> Answer {
     call.vhost()?;
     let node = call.text("node")?;
     if *node != *call.state.about.node_name {
@@ -169,7 +162,7 @@ pub(crate) fn start(call: &Call<'_>) -> Answer {
 }
 
 /// RabbitMQ declared a queue, published and consumed here; later versions only answer.
-pub(crate) fn test_aliveness(call: &Call<'_>) -> Answer {
+pub(crate) async fn test_aliveness(call: &Call<'_>) -> Answer {
     call.vhost()?;
     call.object(&json!({"status": "ok"}))
 }

@@ -16,11 +16,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::{JoinSet, LocalSet};
 
-use super::connection::{self, Accepted, Serving};
-use super::idle::Keeping;
-use super::service::{First, Service, race};
-use crate::http::bounds::Bounds;
+use super::connection::{self, Accepted, First, Keeping, Service, Serving, race};
 use crate::http::options::HttpOptions;
+use crate::http::request::Bounds;
 
 /// The time that requests in progress have to end when the server stops.
 const STOP_TIME_MAX: Duration = Duration::from_secs(5);
@@ -187,7 +185,7 @@ impl HttpListener {
         self.socket.local_addr()
     }
 
-    /// RabbitMQ's word for what is spoken.
+    /// RabbitMQ's word for the protocol.
     pub(crate) fn protocol(&self) -> &'static str {
         if self.tls.is_some() { "https" } else { "http" }
     }

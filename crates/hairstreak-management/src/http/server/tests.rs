@@ -46,7 +46,7 @@ impl Service for Repeating {
         match &*segments[0] {
             b"size" => match request.body.read(100_000).await {
                 Ok(bytes) => Response::json(&json!({"size": bytes.len()})),
-                Err(error) => Response::json_with(StatusCode::BAD_REQUEST, &format!("{error:?}")),
+                Err(error) => error.into_response(),
             },
             b"endless" => Response::stream(Box::new(Endless { _alive: Arc::clone(&self.endless) })),
             b"length" => {
@@ -148,14 +148,15 @@ fn head_has_the_length_of_a_body_and_no_body() {
 fn a_body_is_bounded_and_a_refused_one_does_not_disturb_the_next_request() {
     let server = start(HttpOptions::default());
     let stream = connect(server.addresses()[0]);
+    let too_large = br#"{"error":"bad_request","reason":"Exceeded HTTP request body size limit"}"#;
     let large = "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 100001\r\n\r\n";
-    assert_eq!(ask(&stream, large.as_bytes()).2, b"\"TooLarge\"");
+    assert_eq!(ask(&stream, large.as_bytes()).2, too_large);
     let stream = connect(server.addresses()[0]);
     let chunk = format!(
         "POST /size HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n186A1\r\n{}",
         "x".repeat(100_001)
     );
-    assert_eq!(ask(&stream, chunk.as_bytes()).2, b"\"TooLarge\"");
+    assert_eq!(ask(&stream, chunk.as_bytes()).2, too_large);
     let stream = connect(server.addresses()[0]);
     (&mut &stream).write_all(b"POST /refuse HTTP/1.1\r\nHost: a\r\nContent-Length: 50000\r\n\r\n").unwrap();
     (&mut &stream).write_all(&[b'x'; 50_000]).unwrap();
@@ -182,7 +183,8 @@ fn slow_headers_bodies_and_readers_are_closed() {
     }
     let stream = connect(address);
     let (status, _, body) = ask(&stream, b"POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\n12");
-    assert_eq!((&*status, &*body), ("HTTP/1.1 400 Bad Request", &b"\"TooSlow\""[..]));
+    let too_slow = br#"{"error":"request_timeout","reason":"The request body did not come in time"}"#;
+    assert_eq!((&*status, &*body), ("HTTP/1.1 408 Request Timeout", &too_slow[..]));
     // A client that reads nothing: the server gives up when the buffers are full, and the rest of the response never comes.
     let mut stream = connect(address);
     stream.write_all(b"GET /endless HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();

@@ -6,8 +6,7 @@ use serde_json::json;
 
 use super::client::Client;
 use super::node::TestNode;
-use crate::http::HttpOptions;
-use crate::http::about::ListenerInfo;
+use crate::http::{HttpOptions, ListenerInfo};
 
 #[test]
 fn health_is_answered_as_in_rabbitmq() {

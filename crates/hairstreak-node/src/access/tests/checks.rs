@@ -43,7 +43,7 @@ fn a_virtual_host_without_a_row_is_closed() {
     assert!(alice.permissions("/").is_some() && alice.may_access("/"));
     for host in ["other", "nowhere"] {
         assert!(alice.permissions(host).is_none() && !alice.may_access(host), "{host}");
-        assert!(CheckCache::open(Arc::clone(&alice), host).is_none());
+        assert!(Rights::open(Arc::clone(&alice), host).is_none());
     }
     assert_eq!(alice.virtual_hosts(), ["/"]);
 }
@@ -91,7 +91,7 @@ fn a_cache_answers_by_the_permissions_of_now() {
     let access = access();
     access.add("alice", "secret");
     access.permit("alice", "/", ["^mine", ".*", ".*"]);
-    let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
+    let mut cache = Rights::open(access.identity("alice"), "/").unwrap();
     for _ in 0..2 {
         assert!(cache.allows(Operation::Configure, b"mine") && !cache.allows(Operation::Configure, b"yours"));
     }
@@ -109,7 +109,7 @@ fn a_cache_tells_operations_names_and_keys_apart() {
     access.add("alice", "secret");
     access.permit("alice", "/", ["^c", "^(w|x)", "^r"]);
     access.permit_topics("alice", "x", "^key", "^ey");
-    let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
+    let mut cache = Rights::open(access.identity("alice"), "/").unwrap();
     let permissions = access.identity("alice").permissions("/").unwrap();
     let operations = [Operation::Configure, Operation::Write, Operation::Read];
     let names: Vec<String> = ["c", "w", "r", "x", "xk", "", "amq.default"]
@@ -139,7 +139,7 @@ fn a_cache_keeps_no_long_names() {
     let access = access();
     access.add("alice", "secret");
     access.permit("alice", "/", ["^a+$", ".*", ".*"]);
-    let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
+    let mut cache = Rights::open(access.identity("alice"), "/").unwrap();
     let mut name = vec![b'a'; 10_000];
     assert!(cache.allows(Operation::Configure, &name) && cache.allows(Operation::Configure, &name));
     name[9_999] = b'b';
@@ -153,7 +153,7 @@ fn a_deleted_user_is_allowed_nothing_also_if_there_is_a_new_one_of_that_name() {
     access.add("alice", "secret");
     access.permit("alice", "/", ALL);
     let alice = access.identity("alice");
-    let mut cache = CheckCache::open(Arc::clone(&alice), "/").unwrap();
+    let mut cache = Rights::open(Arc::clone(&alice), "/").unwrap();
     assert!(cache.allows(Operation::Read, b"q") && !alice.is_deleted());
     let (user, revoked) = access.delete_user("alice").unwrap();
     assert_eq!((&*user.name, revoked.permissions.len()), ("alice", 1));
@@ -174,7 +174,7 @@ fn a_virtual_host_that_goes_takes_its_permissions() {
         access.permit(name, "other", ALL);
         access.permit_topics(name, "amq.topic", ".*", ".*");
     }
-    let mut cache = CheckCache::open(access.identity("bob"), "/").unwrap();
+    let mut cache = Rights::open(access.identity("bob"), "/").unwrap();
     assert!(cache.allows(Operation::Read, b"q"));
     let revoked = access.remove_virtual_host("/").unwrap();
     assert_eq!((revoked.permissions.len(), revoked.topic_permissions.len()), (2, 2));
@@ -193,7 +193,7 @@ fn a_virtual_host_is_closed_before_its_last_permission_is_taken() {
     access.add("alice", "secret");
     access.permit("alice", "/", ALL);
     let alice = access.identity("alice");
-    let mut cache = CheckCache::open(Arc::clone(&alice), "/").unwrap();
+    let mut cache = Rights::open(Arc::clone(&alice), "/").unwrap();
     assert!(cache.allows(Operation::Read, b"q"));
     // The first step of the removal.
     access.state.change(|registry| registry.remove_virtual_host("/").then_some(()).ok_or(())).unwrap();
@@ -209,7 +209,7 @@ fn checks_see_a_change_of_another_thread_at_once() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
+                let mut cache = Rights::open(access.identity("alice"), "/").unwrap();
                 until("the change is seen", || cache.allows(Operation::Read, b"q"));
             });
         }

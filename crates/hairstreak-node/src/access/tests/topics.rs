@@ -88,7 +88,7 @@ fn a_change_of_topic_permissions_counts_at_once() {
     let access = access();
     access.add("alice", "secret");
     access.permit("alice", "/", ALL);
-    let mut cache = CheckCache::open(access.identity("alice"), "/").unwrap();
+    let mut cache = Rights::open(access.identity("alice"), "/").unwrap();
     assert!(cache.allows_topic(Operation::Write, b"amq.topic", b"a"));
     access.permit_topics("alice", "amq.topic", "^b", "");
     assert!(!cache.allows_topic(Operation::Write, b"amq.topic", b"a"));

@@ -1,12 +1,32 @@
-//! `CheckCache`: the last answers of a user's permissions in one virtual host.
+//! `Rights`: what a user may do in one virtual host, over AMQP and over HTTP.
+//!
+//! | method | configure | write | read |
+//! |---|---|---|---|
+//! | queue.declare, queue.delete | the queue | | |
+//! | queue.declare with a dead letter exchange | the queue | that exchange | the queue |
+//! | exchange.declare, exchange.delete | the exchange | | |
+//! | exchange.declare with an alternate exchange | the exchange | that exchange | the exchange |
+//! | queue.bind, queue.unbind | | the queue | the exchange |
+//! | exchange.bind, exchange.unbind | | the destination | the source |
+//! | basic.publish | | the exchange | |
+//! | basic.get, basic.consume, queue.purge | | | the queue |
+//!
+//! A passive declaration needs nothing. A topic exchange needs the routing key, too: to write it by publishing, to read it by binding. Over AMQP
+//! the right on another exchange is for declarations of new objects only.
+//!
+//! The check and the act use the same name: [`without_line_breaks`](hairstreak_broker::without_line_breaks) comes before both.
 //!
 //! As in RabbitMQ the last twelve answers are kept, here until users or permissions change at all. A publisher who names the
 //! exchange of the message before pays for a comparison.
 
 use std::sync::Arc;
 
+use hairstreak_broker::Refusal;
+use hairstreak_broker::exchange::Exchanges;
+use hairstreak_wire::amqp::EncodedTable;
+
 use super::identity::Identity;
-use super::resource::Operation;
+use super::resource::{Operation, Resource, refuse_topic};
 use super::virtual_host_permissions::VirtualHostPermissions;
 
 /// The answers that are kept.
@@ -14,14 +34,14 @@ const ANSWERS_COUNT_MAX: usize = 12;
 /// The most bytes of a name and a key whose answer is kept. Those of AMQP have 255 each.
 const ANSWER_SIZE_MAX: usize = 1024;
 
-/// A connection's or a channel's checks in one virtual host.
+/// The rights of a user in a virtual host, with the last answers.
 #[derive(Debug)]
-pub struct CheckCache {
+pub struct Rights {
     identity: Arc<Identity>,
     virtual_host: Box<str>,
     /// The changes that permissions and answers know of.
     generation: u64,
-    /// None after the permission was taken: everything is refused.
+    /// `None` after the permission was taken: everything is refused.
     permissions: Option<Arc<VirtualHostPermissions>>,
     answers: Vec<Answer>,
     /// The index of the last answer, for each operation on names and on topics.
@@ -33,9 +53,9 @@ pub struct CheckCache {
 #[derive(Debug)]
 struct Answer {
     operation: Operation,
-    /// The name, and the routing key behind the name if there is one.
+    /// The name, followed by the routing key if there is one.
     bytes: Vec<u8>,
-    /// The index of the routing key's first byte; none if the check is about the name.
+    /// The index of the routing key's first byte. `None`: the check is about the name.
     key_at: Option<usize>,
     is_allowed: bool,
 }
@@ -52,12 +72,12 @@ impl Answer {
     }
 }
 
-impl CheckCache {
-    /// The checks of a user in a virtual host. None if the user has no access to the host: RabbitMQ answers connection.open
+impl Rights {
+    /// The rights of a user in a virtual host. `None`: the user has no access to the host. RabbitMQ answers connection.open
     /// with 530 (NOT_ALLOWED).
-    pub fn open(identity: Arc<Identity>, virtual_host: &str) -> Option<CheckCache> {
+    pub fn open(identity: Arc<Identity>, virtual_host: &str) -> Option<Rights> {
         let (generation, permissions) = identity.permissions_and_generation(virtual_host);
-        permissions.is_some().then(|| CheckCache {
+        permissions.is_some().then(|| Rights {
             identity,
             virtual_host: virtual_host.into(),
             generation,
@@ -73,31 +93,89 @@ impl CheckCache {
         &self.identity
     }
 
+    /// Grows when users or permissions change: an earlier answer holds while this is the same.
+    #[inline]
+    pub fn generation(&self) -> u64 {
+        self.identity.generation()
+    }
+
+    /// Checks a use of an exchange or a queue.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED`: the user may not do this.
+    pub fn check(&mut self, operation: Operation, resource: Resource<'_>) -> Result<(), Refusal> {
+        if self.allows(operation, resource.name()) {
+            return Ok(());
+        }
+        Err(resource.refuse(&self.virtual_host, self.identity.user()))
+    }
+
+    /// Checks the exchange that a declared object hands messages on to. `argument` names that exchange.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED`: the user may not read the object, or not write to the other exchange.
+    pub fn check_forwarding(
+        &mut self,
+        resource: Resource<'_>,
+        arguments: &EncodedTable,
+        argument: &str,
+        is_new: impl FnOnce() -> bool,
+    ) -> Result<(), Refusal> {
+        let value = arguments.get(argument);
+        if let Some(exchange) = value.as_ref().and_then(|value| value.as_bytes())
+            && is_new()
+        {
+            self.check(Operation::Read, resource)?;
+            self.check(Operation::Write, Resource::Exchange(exchange))?;
+        }
+        Ok(())
+    }
+
+    /// Checks the routing key where the exchange is a topic exchange.
+    ///
+    /// # Errors
+    ///
+    /// `ACCESS_REFUSED`: the user may not use this key there.
+    pub fn check_topic(
+        &mut self,
+        operation: Operation,
+        exchange: &[u8],
+        routing_key: &[u8],
+        exchanges: &Exchanges,
+    ) -> Result<(), Refusal> {
+        if self.allows_topic(operation, exchange, routing_key) || !exchanges.is_topic(exchange) {
+            return Ok(());
+        }
+        Err(refuse_topic(exchange, routing_key, &self.virtual_host, self.identity.user()))
+    }
+
     /// As [`VirtualHostPermissions::allows`], by the permissions of now.
     #[inline]
-    pub fn allows(&mut self, operation: Operation, name: &[u8]) -> bool {
-        self.check(operation, name, None)
+    pub(super) fn allows(&mut self, operation: Operation, name: &[u8]) -> bool {
+        self.answer(operation, name, None)
     }
 
     /// As [`VirtualHostPermissions::allows_topic`], by the permissions of now.
     #[inline]
-    pub fn allows_topic(&mut self, operation: Operation, exchange: &[u8], key: &[u8]) -> bool {
-        self.check(operation, exchange, Some(key))
+    pub(super) fn allows_topic(&mut self, operation: Operation, exchange: &[u8], key: &[u8]) -> bool {
+        self.answer(operation, exchange, Some(key))
     }
 
     #[inline]
-    fn check(&mut self, operation: Operation, name: &[u8], key: Option<&[u8]>) -> bool {
+    fn answer(&mut self, operation: Operation, name: &[u8], key: Option<&[u8]>) -> bool {
         if self.generation == self.identity.generation()
             && let Some(answer) = self.answers.get(usize::from(self.last[place(operation, key)]))
             && answer.is_for(operation, name, key)
         {
             return answer.is_allowed;
         }
-        self.check_slowly(operation, name, key)
+        self.answer_slowly(operation, name, key)
     }
 
     #[cold]
-    fn check_slowly(&mut self, operation: Operation, name: &[u8], key: Option<&[u8]>) -> bool {
+    fn answer_slowly(&mut self, operation: Operation, name: &[u8], key: Option<&[u8]>) -> bool {
         if self.generation != self.identity.generation() {
             (self.generation, self.permissions) =
                 self.identity.permissions_and_generation(&self.virtual_host);

@@ -14,31 +14,29 @@ use hairstreak_node::access::Identity;
 use hairstreak_node::node::Node;
 use hairstreak_node::process;
 use hyper::header::{
-    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE,
-    ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderName, HeaderValue, IF_MATCH,
-    IF_NONE_MATCH, ORIGIN, VARY,
+    ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS,
+    ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderName,
+    HeaderValue, IF_MATCH, IF_NONE_MATCH, ORIGIN, VARY,
 };
 use hyper::{Method, StatusCode};
 
-use super::compression;
-use super::credentials::Credentials;
-use crate::http::about::About;
-use crate::http::call::{Answer, Call};
-use crate::http::error::ApiError;
-use crate::http::options::HttpOptions;
-use crate::http::rates::sample_forever;
-use crate::http::request::Request;
-use crate::http::response::Response;
-use crate::http::routes::{self, Found, Requirement, Resource};
-use crate::http::server::{HttpListener, HttpServer, Service};
-use crate::http::state::State;
+use super::authorization::{Credentials, Requirement};
+use super::call::{Answer, Call};
+use super::error::ApiError;
+use super::options::HttpOptions;
+use super::rates::sample_forever;
+use super::request::Request;
+use super::response::Response;
+use super::routes::{self, Route};
+use super::server::{HttpListener, HttpServer, Service};
+use super::state::{About, State};
 
 const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 const VARIES: HeaderValue = HeaderValue::from_static("accept, accept-encoding, origin");
 
 /// The API as the server calls it.
-pub(crate) struct Api(pub(crate) Arc<State>);
+struct Api(Arc<State>);
 
 impl Service for Api {
     async fn answer(&self, request: &mut Request) -> Response {
@@ -48,7 +46,7 @@ impl Service for Api {
         }
         response.headers.insert(VARY, VARIES);
         allow_origin(request, &self.0.options.allowed_origins, &mut response);
-        compression::compress(request, response)
+        response.compressed(request.header(ACCEPT_ENCODING))
     }
 
     async fn run(&self) {
@@ -59,19 +57,16 @@ impl Service for Api {
 impl Api {
     async fn find(&self, request: &mut Request) -> Answer {
         let found = request.path.as_ref().and_then(|path| routes::find(path.segments()));
-        let found = found.ok_or_else(ApiError::not_found)?;
+        let (routes, names) = found.ok_or_else(ApiError::not_found)?;
         if request.method == Method::OPTIONS {
-            return Ok(Response::empty(StatusCode::OK).with_header(ALLOW, &found.route.allow()));
+            return Ok(Response::empty(StatusCode::OK).with_header(ALLOW, &routes::allow(routes)));
         }
-        let Some(requirement) = found.route.requirement(&request.method) else {
+        let Some(route) = routes::of_method(routes, &request.method) else {
             let response = ApiError::method_not_allowed().into_response();
-            return Ok(response.with_header(ALLOW, &found.route.allow()));
+            return Ok(response.with_header(ALLOW, &routes::allow(routes)));
         };
-        self.authorize(request, found, requirement).await
-    }
-
-    async fn authorize(&self, request: &mut Request, found: Found, requirement: Requirement) -> Answer {
-        let mut call = Call { state: &self.0, request, found, requirement, identity: None };
+        let requirement = route.requirement;
+        let mut call = Call { state: &self.0, request, names, requirement, identity: None };
         if requirement != Requirement::Nothing || self.0.options.require_login {
             if !call.request.headers.contains_key(AUTHORIZATION) {
                 return Ok(ApiError::credentials_wanted());
@@ -82,48 +77,47 @@ impl Api {
             call.identity = Some(identity);
         }
         if has_condition(call.request) {
-            let exists = exists(&mut call).await;
+            // The object of a path that cannot be read, such as the path of a purge, counts as existing.
+            let exists = match routes::of_method(routes, &Method::GET) {
+                None => true,
+                Some(read) => {
+                    (read.handler)(&mut call).await.is_ok_and(|response| response.status == StatusCode::OK)
+                }
+            };
             if let Some(status) = broken_condition(call.request, exists) {
                 return Ok(Response::empty(status));
             }
         }
-        let answer = routes::dispatch(&mut call).await;
+        let answer = (route.handler)(&mut call).await;
         if answer.as_ref().is_ok_and(|response| response.status.is_success()) {
-            tell_of_change(&call);
+            tell_of_change(route, &call);
         }
         answer
     }
 }
 
+/// Changes that the log leaves out, by the first word of the path: those of the node, and of objects that clients change, too.
+const UNTOLD: [&str; 8] =
+    ["bindings", "cluster-name", "connections", "exchanges", "feature-flags", "queues", "rebalance", "reset"];
+
 /// The log has each change of users, of permissions and of settings for many objects, with the operator's name. The path names the changed object, and has no password.
-fn tell_of_change(call: &Call<'_>) {
+fn tell_of_change(route: &Route, call: &Call<'_>) {
     let method = &call.request.method;
     let (Some(identity), Some(path)) = (&call.identity, &call.request.path) else { return };
     let is_change = [Method::PUT, Method::POST, Method::DELETE].contains(method);
-    if is_change && matches!(call.found.route.resource, Resource::Users(_) | Resource::Settings(_)) {
+    if is_change && !route.path.split('/').next().is_some_and(|word| UNTOLD.contains(&word)) {
         let (user, peer) = (&**identity.user(), call.request.peer.to_string());
         log::info!(user = user, peer = peer; "an operator's change: {method} {path}");
     }
 }
 
-/// Whether the object of a path exists. The object of a path that cannot be read, such as the path of a purge, counts as existing.
-async fn exists(call: &mut Call<'_>) -> bool {
-    if call.found.route.requirement(&Method::GET).is_none() {
-        return true;
-    }
-    let method = std::mem::replace(&mut call.request.method, Method::GET);
-    let answer = routes::dispatch(call).await;
-    call.request.method = method;
-    answer.is_ok_and(|response| response.status == StatusCode::OK)
-}
-
 /// Whether the request has a condition.
-pub(super) fn has_condition(request: &Request) -> bool {
+fn has_condition(request: &Request) -> bool {
     [IF_MATCH, IF_NONE_MATCH].iter().any(|name| request.headers.contains_key(name))
 }
 
 /// The status of the answer where a condition does not hold. `exists`: whether the object is there.
-pub(super) fn broken_condition(request: &Request, exists: bool) -> Option<StatusCode> {
+fn broken_condition(request: &Request, exists: bool) -> Option<StatusCode> {
     let value = |name: HeaderName| request.headers.get(name).map(|value| value.as_bytes());
     let is_read = [Method::GET, Method::HEAD].contains(&request.method);
     match (value(IF_MATCH), value(IF_NONE_MATCH)) {
@@ -138,7 +132,7 @@ pub(super) fn broken_condition(request: &Request, exists: bool) -> Option<Status
 const MAX_AGE: HeaderValue = HeaderValue::from_static("1800");
 
 /// Adds the headers that allow the request's origin, if it is one of `origins`; `*`: any.
-pub(super) fn allow_origin(request: &Request, origins: &[String], response: &mut Response) {
+fn allow_origin(request: &Request, origins: &[String], response: &mut Response) {
     let Some(origin) = request.headers.get(ORIGIN) else { return };
     if !origins.iter().any(|allowed| allowed == "*" || allowed.as_bytes() == origin.as_bytes()) {
         return;
