@@ -1,44 +1,82 @@
-//! The binary `hairstreak-bench`: hands the command line to a benchmark, or runs as one of its workers.
-//!
-//! It holds no logic but the exit code: 0 when every sample was measured and verified, 1 otherwise.
+//! The command line of the benchmarks: one subcommand for each study, and a hidden one for worker processes.
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use hairstreak_bench::allocations::CountingAllocator;
-use hairstreak_bench::arguments::{Arguments, Benchmark};
+use anyhow::{Result, bail};
+use clap::{Parser, Subcommand};
+use hairstreak_bench::frame::allocations::CountingAllocator;
 use hairstreak_bench::{broker, connections, h3, pipeline, planner, sample, services, sockets, streams};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
+/// Benchmarks of Hairstreak against its rivals, in the same run.
+#[derive(Debug, Parser)]
+#[command(name = "hairstreak-bench", version, disable_help_subcommand = true)]
+struct Arguments {
+    #[command(subcommand)]
+    study: Study,
+}
+
+#[derive(Debug, Subcommand)]
+enum Study {
+    /// Every pattern against libzmq and a bare limit program: one-way rates, round trips, echoes
+    Sockets(sockets::Settings),
+    /// Independent streams against libzmq: do they scale, and if not, what stops them? Tables and charts
+    Streams(streams::Settings),
+    /// Tasks, workers, results with few or many in flight, against libzmq's ways of doing it
+    Pipeline(pipeline::Settings),
+    /// Requests and replies, one by one and many at a time: through a proxy, and through a Majordomo broker
+    Services(services::Settings),
+    /// Ten thousand idle connections: how fast they come, what each costs in memory and processor time
+    Connections(connections::Settings),
+    /// The broker of AMQP against RabbitMQ and a bare limit program: rates, latencies, what messages and connections cost
+    Broker(broker::Settings),
+    /// The paper's H3 harness: messages of 8 B to 128 KiB across transports and into queues of two nodes, each verified
+    H3(h3::Settings),
+    /// An agent of H3: sends or receives on this host as a controller says, which names it by --host
+    H3Agent(h3::AgentSettings),
+    /// Ten topologies, predicted first and then run: is the planner right?
+    Plan(planner::Settings),
+    /// A worker process of a study (started by the benchmark itself)
+    #[command(hide = true)]
+    Worker {
+        /// The study
+        study: String,
+        /// The task, as JSON
+        task: String,
+    },
+}
+
 fn main() -> ExitCode {
-    let outcome = match Arguments::parse().benchmark {
-        Benchmark::Sockets(settings) => sockets::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::Streams(settings) => streams::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::Pipeline(settings) => pipeline::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::Services(settings) => services::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::Connections(settings) => connections::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::Broker(settings) => broker::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::H3(settings) => h3::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::H3Agent(settings) => {
-            h3::serve(settings.bind, &settings.rabbitmq).map_err(|error| error.to_string())
-        }
-        Benchmark::Plan(settings) => planner::run(&settings).map_err(|error| error.to_string()),
-        Benchmark::BrokerServer { task } => broker::keep(&task).map_err(|error| error.to_string()),
-        Benchmark::BrokerClient { task } => broker::take_part(&task).map_err(|error| error.to_string()),
-        Benchmark::ConnectionServer { kind, onward } => {
-            connections::serve(kind, onward).map_err(|error| error.to_string())
-        }
-        Benchmark::ServicePart { task } => services::take_part(&task).map_err(|error| error.to_string()),
-        Benchmark::Part { task } => pipeline::take_part(&task).map_err(|error| error.to_string()),
-        Benchmark::Worker { task } => sample::work(&task).map_err(|error| error.to_string()),
-    };
-    match outcome {
+    match run(Arguments::parse().study) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
-            eprintln!("hairstreak-bench: {message}");
+        Err(error) => {
+            eprintln!("hairstreak-bench: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run(study: Study) -> Result<()> {
+    match study {
+        Study::Sockets(settings) => sockets::run(&settings),
+        Study::Streams(settings) => streams::run(&settings),
+        Study::Pipeline(settings) => pipeline::run(&settings),
+        Study::Services(settings) => services::run(&settings),
+        Study::Connections(settings) => connections::run(&settings),
+        Study::Broker(settings) => broker::run(&settings),
+        Study::H3(settings) => h3::run(&settings),
+        Study::H3Agent(settings) => h3::serve(&settings),
+        Study::Plan(settings) => planner::run(&settings),
+        Study::Worker { study, task } => match study.as_str() {
+            "sockets" => sample::take_part(&task),
+            "pipeline" => pipeline::take_part(&task),
+            "services" => services::take_part(&task),
+            "connections" => connections::take_part(&task),
+            "broker-server" => broker::keep(&task),
+            "broker-client" => broker::take_part(&task),
+            _ => bail!("there is no study {study:?} with worker processes"),
+        },
     }
 }

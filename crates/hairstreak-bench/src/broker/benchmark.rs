@@ -1,89 +1,112 @@
-//! The run of the benchmark: idle connections first, then the contenders in turns, then the report.
-//!
-//! Invariants: within one repeat every contender of every row is measured once, those of one row after each other, before
-//! any is measured again, so that the machine's drift meets all alike; progress goes to standard error, the report
-//! alone to standard output.
+//! The run of the benchmark: idle connections and hostile load first, then the contenders in turns, then the report.
 
-use super::amqp::AmqpError;
+use std::io;
+use std::net::Ipv4Addr;
+
+use anyhow::{Context, Result};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::amqp::Link;
 use super::conclusion::conclude;
-use super::hostile::{self, HostileError, HostileRow};
-use super::idle::{self, IdleError, IdleRow};
-use super::plan::{Plan, Row};
-use super::report::{Case, Evidence, Report};
-use super::sample::{SampleError, Subject};
-use super::server::{Running, ServerError, ServerKind, raise_descriptor_limit};
-use super::servers::Servers;
-use super::table;
-use crate::arguments::BrokerSettings;
-use crate::cores::CoreRange;
-use crate::machine::Machine;
-use crate::run::Run;
-use crate::tracer::Tracer;
-
-/// System calls are counted in samples of this part of the usual time, because a tracer may slow everything down.
-const COUNTED_SHARE: f64 = 0.25;
-
-/// Why the benchmark has no report.
-#[derive(Debug, thiserror::Error)]
-pub enum BrokerError {
-    /// A broker could not be tested.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// A sample failed.
-    #[error(transparent)]
-    Sample(#[from] SampleError),
-    /// The idle connections failed.
-    #[error(transparent)]
-    Idle(#[from] IdleError),
-    /// The good client or its load failed.
-    #[error(transparent)]
-    Hostile(#[from] HostileError),
-    /// The rival does not say who it is.
-    #[error("the rival: {0}")]
-    Rival(#[from] AmqpError),
-    /// The report could not be written as JSON.
-    #[error("cannot write the report: {0}")]
-    Report(#[from] serde_json::Error),
-}
+use super::plan::{CaseName, Plan, Settings};
+use super::report::{Evidence, tables};
+use super::sample::Subject;
+use super::server::{Running, ServerKind, ServerTask, is_installed};
+use super::{hostile, idle};
+use crate::frame::cores::CoreRange;
+use crate::frame::tracer::Tracer;
+use crate::frame::{Report, Rival, Setting, Table, take_turns};
 
 /// Runs the benchmark and prints its report.
-pub fn run(settings: &BrokerSettings) -> Result<(), BrokerError> {
+pub fn run(settings: &Settings) -> Result<()> {
     let plan = Plan::new(settings);
-    let mut notes = Vec::new();
-    let mut servers = Servers::new(settings, &mut notes);
+    let (kinds, mut notes) = contenders(settings);
+    raise_descriptor_limit().context("the limit of descriptors")?;
+    let title = "Idle connections with a channel each";
+    let mut connections = Table { key: "connections", title, rows: Vec::new(), legend: "" };
+    let title = "In and out 16 B beside a hostile load, messages a second (median [min-max])";
+    let mut load = Table { key: "hostile", title, rows: Vec::new(), legend: "" };
+    let mut conclusion = Vec::new();
+    // The limit has no memory to speak of.
+    let brokers = || kinds.iter().filter(|&&kind| kind != ServerKind::Limit);
+    if let Some(count) = plan.connection_count {
+        for &kind in brokers() {
+            eprintln!("broker: {count} idle connections, {}", kind.text());
+            let row = idle::measure(&start(settings, kind, None)?, count, &mut conclusion)?;
+            connections.rows.extend(row);
+        }
+    }
+    if let Some(count) = plan.hostile_count {
+        for &kind in brokers() {
+            let server = start(settings, kind, None)?;
+            load.rows.extend(hostile::measure(&server, count, &plan, &mut conclusion)?);
+        }
+    }
+
+    let mut servers: Vec<Running> = Vec::new();
+    let mut places = Vec::new();
+    for &scenario in &plan.scenarios {
+        for &kind in kinds.iter().filter(|&&kind| is_measured(scenario.case, kind)) {
+            let loop_count = scenario.loop_count;
+            let found = servers.iter().position(|one| (one.kind, one.loop_count) == (kind, loop_count));
+            if found.is_none() {
+                servers.push(start(settings, kind, loop_count)?);
+            }
+            places.push((scenario, found.unwrap_or(servers.len() - 1)));
+        }
+    }
     note_cores(&plan, &mut notes);
-    raise_descriptor_limit()?;
-    let connections = match plan.connection_count {
-        Some(count) => measure_connections(&servers, count)?,
-        None => Vec::new(),
-    };
-    let hostile = match plan.hostile_count {
-        Some(count) => measure_hostile(&plan, &servers, count)?,
-        None => Vec::new(),
-    };
-    servers.start(&plan)?;
-    let run = Run::against(servers.rival()?.into_iter().collect(), notes);
-    let mut evidence = measure(&plan, &servers)?;
-    let tracer = if plan.rows.is_empty() { None } else { Tracer::detect() };
-    if let Some(tracer) = tracer {
-        count_system_calls(&plan, &servers, tracer, &mut evidence)?;
+    let rival = servers.iter().find(|server| server.kind == ServerKind::RabbitMq);
+    let version = rival.map(|rival| Link::open(rival.address)).transpose().context("the rival")?;
+    let rivals = version.into_iter().map(|Link { version, .. }| Rival { name: "RabbitMQ", version });
+    let setting = Setting::new(rivals.collect(), notes);
+
+    let subject = |(scenario, place)| Subject { server: &servers[place], scenario, sample_s: plan.sample_s };
+    let subjects: Vec<Subject<'_>> = places.into_iter().map(subject).collect();
+    let samples = take_turns("broker", plan.repeat_count, &subjects, Subject::sample)?;
+    let tracer = if subjects.is_empty() { None } else { Tracer::detect() };
+    let mut evidence = Vec::new();
+    for (subject, samples) in subjects.iter().zip(samples) {
+        let system_calls = tracer.map(|tracer| subject.count_system_calls(tracer)).transpose()?.flatten();
+        let (scenario, kind) = (subject.scenario, subject.server.kind);
+        evidence.push(Evidence { scenario, kind, samples, system_calls });
     }
-    let rows = plan.rows.iter().zip(&evidence);
-    let cases: Vec<Case> = rows.filter_map(|(&row, evidence)| Case::new(row, evidence)).collect();
-    let conclusion = conclude(&cases, &connections, &hostile);
-    let system_calls_counted_by = tracer.map(Tracer::name);
-    let report =
-        Report { benchmark: "broker", run, system_calls_counted_by, cases, connections, hostile, conclusion };
-    match settings.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", table::render(&report)),
+    conclusion.splice(0..0, conclude(&evidence));
+    let n = if subjects.is_empty() { 1 } else { plan.repeat_count };
+    let about = format!("AMQP 0-9-1 over loopback TCP, n = {n}");
+    let tables = tables(&evidence, tracer.map(Tracer::name)).into_iter().chain([connections, load]).collect();
+    Report { study: "broker", setting, about, tables, conclusion, charts: Vec::new() }
+        .print(settings.common.json)
+}
+
+/// Returns the contenders that are there, ours first, and notes about the others.
+fn contenders(settings: &Settings) -> (Vec<ServerKind>, Vec<String>) {
+    let (mut kinds, mut notes) = (Vec::new(), Vec::new());
+    match settings.no_node {
+        true => notes.push("our node was left out".to_owned()),
+        false => kinds.push(ServerKind::Node),
     }
-    Ok(())
+    match (settings.no_rival, is_installed(&settings.rabbitmq)) {
+        (true, _) => notes.push("RabbitMQ was left out".to_owned()),
+        (false, true) => kinds.push(ServerKind::RabbitMq),
+        (false, false) => notes.push(format!(
+            "no RabbitMQ here ({} is not there; Debian's package is rabbitmq-server)",
+            settings.rabbitmq
+        )),
+    }
+    kinds.push(ServerKind::Limit);
+    (kinds, notes)
+}
+
+/// Returns whether a case has this contender. Only our node has event loops to compare.
+fn is_measured(case: CaseName, kind: ServerKind) -> bool {
+    case != CaseName::HotQueue || kind == ServerKind::Node
 }
 
 fn note_cores(plan: &Plan, notes: &mut Vec<String>) {
-    let core_count = Machine::here().cores;
-    let loop_count = plan.rows.iter().filter_map(|row| row.loop_count).max().unwrap_or(0) as usize;
+    let core_count = std::thread::available_parallelism().map_or(1, usize::from);
+    let loop_counts = plan.scenarios.iter().filter_map(|scenario| scenario.loop_count);
+    let loop_count = loop_counts.max().unwrap_or(0) as usize;
     if core_count < 2 * loop_count {
         notes.push(format!(
             "{core_count} cores are too few for {loop_count} event loops and clients on other cores: hot queue says little"
@@ -91,65 +114,24 @@ fn note_cores(plan: &Plan, notes: &mut Vec<String>) {
     }
 }
 
-/// Each contender but the limit, which has no memory to speak of.
-fn measure_connections(servers: &Servers<'_>, count: u32) -> Result<Vec<IdleRow>, BrokerError> {
-    let mut rows = Vec::new();
-    for &kind in servers.kinds.iter().filter(|&&kind| kind != ServerKind::Limit) {
-        eprintln!("broker: {count} idle connections, {}", kind.text());
-        let server = servers.start_one(kind, None)?;
-        rows.extend(idle::measure(&server, count)?);
+/// Starts a broker, or takes the node that runs already.
+fn start(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> Result<Running> {
+    if let (ServerKind::Node, None, Some(address)) = (kind, loop_count, settings.node) {
+        return Ok(Running::elsewhere(address, settings.node_process));
     }
-    Ok(rows)
+    Running::start(&ServerTask {
+        kind,
+        loop_count,
+        cores: loop_count.map(|count| CoreRange { start: 0, end: count as usize }),
+        rabbitmq: settings.rabbitmq.clone(),
+        host: Ipv4Addr::LOCALHOST.into(),
+        memory_bytes: None,
+    })
 }
 
-fn measure_hostile(plan: &Plan, servers: &Servers<'_>, count: u32) -> Result<Vec<HostileRow>, BrokerError> {
-    let mut rows = Vec::new();
-    for &kind in servers.kinds.iter().filter(|&&kind| kind != ServerKind::Limit) {
-        let server = servers.start_one(kind, None)?;
-        rows.extend(hostile::measure(&server, count, plan.repeat_count, plan.sample_s)?);
-    }
-    Ok(rows)
-}
-
-/// The samples of all rows, the contenders in turns.
-fn measure(plan: &Plan, servers: &Servers<'_>) -> Result<Vec<Vec<Evidence>>, BrokerError> {
-    let empty = |kind| Evidence { kind, samples: Vec::new(), system_calls: None };
-    let rows = plan.rows.iter();
-    let mut evidence: Vec<Vec<Evidence>> =
-        rows.map(|&row| servers.contenders(row).into_iter().map(empty).collect()).collect();
-    for repeat in 1..=plan.repeat_count {
-        for (&row, evidence) in plan.rows.iter().zip(&mut evidence) {
-            for Evidence { kind, samples, .. } in evidence {
-                let Some(server) = servers.find(*kind, row.loop_count) else { continue };
-                let subject = subject(server, row, plan.sample_s);
-                eprintln!("broker {repeat}/{}: {}", plan.repeat_count, subject.text());
-                samples.push(subject.sample()?);
-            }
-        }
-    }
-    Ok(evidence)
-}
-
-fn count_system_calls(
-    plan: &Plan,
-    servers: &Servers<'_>,
-    tracer: Tracer,
-    evidence: &mut [Vec<Evidence>],
-) -> Result<(), BrokerError> {
-    for (&row, evidence) in plan.rows.iter().zip(evidence) {
-        // A paced sample is two in one.
-        for evidence in evidence.iter_mut().filter(|_| !row.case.is_paced()) {
-            let Some(server) = servers.find(evidence.kind, row.loop_count) else { continue };
-            let subject = subject(server, row, plan.sample_s * COUNTED_SHARE);
-            eprintln!("broker, system calls by {}: {}", tracer.name(), subject.text());
-            evidence.system_calls = subject.count_system_calls(tracer)?;
-        }
-    }
-    Ok(())
-}
-
-/// Clients of a node that keeps to some cores have the others.
-fn subject(server: &Running, row: Row, sample_s: f64) -> Subject<'_> {
-    let client_cores = row.loop_count.map(|count| CoreRange { start: count as usize, end: usize::MAX });
-    Subject { server, row, sample_s, client_cores }
+/// Allows this process, and those that it starts, as many descriptors as the system permits: ten thousand connections need
+/// as many.
+fn raise_descriptor_limit() -> io::Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }

@@ -1,129 +1,125 @@
-//! Targets reached and missed, in sentences.
+//! Targets of our node, and the sentences that tell whether they are reached.
 
-use super::case::CaseName;
-use super::hostile::{HostileRow, P999_MS_WANTED, PERCENT_WANTED};
-use super::idle::IdleRow;
-use super::report::Case;
+use super::plan::{CaseName, Scenario};
+use super::report::{Evidence, median, ratio};
 use super::server::ServerKind;
-use super::target::{CONNECTION_TARGETS, Demand, targets};
-use crate::figures::rate;
+use crate::frame::rate;
 
-const MIB: f64 = 1_048_576.0;
+/// A bound on a figure.
+#[derive(Clone, Copy, Debug)]
+enum Demand {
+    /// So many in a second.
+    Rate(f64),
+    /// So many per cent of the limit program's rate.
+    PercentOfLimit(f64),
+    /// So many times the rival's rate.
+    Ratio(f64),
+    /// The broker's processor time for a message rises by so many per cent at most against one queue.
+    CpuRisePercent(f64),
+    /// So many times the rate of one event loop.
+    LoopRatio(f64),
+}
 
-/// A sentence for each row that has targets and was measured.
-pub fn conclude(cases: &[Case], connections: &[IdleRow], hostile: &[HostileRow]) -> Vec<String> {
-    let sentences = cases.iter().filter_map(|case| {
-        let verdicts: Vec<String> = targets(case.row)
-            .iter()
-            .filter_map(|(level, demand)| verdict(cases, case, *demand, level.text()))
-            .collect();
-        (!verdicts.is_empty()).then(|| format!("{}: {}.", case.row.text(), verdicts.join("; ")))
+use Demand::{CpuRisePercent, LoopRatio, PercentOfLimit, Rate, Ratio};
+
+/// The level of a demand that has to be met, and of one that would be good.
+pub const TARGET: &str = "target";
+pub const GOAL: &str = "goal";
+
+/// The demands on a scenario. Processor time that rises by less than 3% counts as unchanged.
+fn demands(scenario: Scenario) -> &'static [(&'static str, Demand)] {
+    match (scenario.case, scenario.size, scenario.loop_count) {
+        (CaseName::Publish, 16, _) => {
+            &[(TARGET, Rate(5e6)), (TARGET, PercentOfLimit(15.0)), (GOAL, PercentOfLimit(30.0))]
+        }
+        (CaseName::Publish, 1024, _) => &[(TARGET, PercentOfLimit(40.0)), (GOAL, PercentOfLimit(70.0))],
+        (CaseName::Publish, 131_072, _) => &[(TARGET, PercentOfLimit(60.0)), (GOAL, PercentOfLimit(85.0))],
+        (CaseName::InOut, 16, _) => {
+            &[(TARGET, Rate(3e6)), (TARGET, PercentOfLimit(20.0)), (GOAL, PercentOfLimit(35.0))]
+        }
+        (CaseName::InOut, 1024, _) => &[(TARGET, PercentOfLimit(45.0)), (GOAL, PercentOfLimit(70.0))],
+        (CaseName::Confirms, 16, _) => &[(TARGET, Rate(1.5e6)), (GOAL, Rate(4e6))],
+        (CaseName::FanOut, 64, _) => &[(TARGET, Ratio(20.0)), (GOAL, Ratio(50.0))],
+        (CaseName::RoundTrip, 16, _) => &[(TARGET, Ratio(2.0)), (GOAL, PercentOfLimit(90.0))],
+        (CaseName::Queues, 16, _) => &[(TARGET, CpuRisePercent(15.0)), (GOAL, CpuRisePercent(3.0))],
+        (CaseName::HotQueue, 16, Some(2)) => &[(TARGET, LoopRatio(1.5))],
+        (CaseName::HotQueue, 16, Some(4)) => &[(GOAL, LoopRatio(3.0))],
+        _ => &[],
+    }
+}
+
+/// Returns a sentence for each scenario that has targets and was measured.
+pub fn conclude(evidence: &[Evidence]) -> Vec<String> {
+    let scenarios = evidence.chunk_by(|one, other| one.scenario == other.scenario);
+    let sentences = scenarios.filter_map(|contenders| {
+        let scenario = contenders[0].scenario;
+        let demands = demands(scenario).iter();
+        let verdicts = demands.filter_map(|(level, demand)| judge(evidence, scenario, *demand, level));
+        let verdicts: Vec<String> = verdicts.collect();
+        (!verdicts.is_empty()).then(|| format!("{scenario}: {}.", verdicts.join("; ")))
     });
-    let connections = connections.iter().filter_map(judge_connections);
-    sentences.chain(connections).chain(hostile.iter().filter_map(judge_load)).collect()
+    sentences.collect()
 }
 
-fn verdict(cases: &[Case], case: &Case, demand: Demand, level: &str) -> Option<String> {
-    let at_least = |found: f64, wanted: f64| if found >= wanted { "reached" } else { "missed" };
-    match demand {
-        Demand::Rate(wanted) => {
-            let found = case.of(ServerKind::Node)?.rate.median;
-            let unit = case.unit;
-            Some(format!("{} {unit}, {level} {}: {}", rate(found), rate(wanted), at_least(found, wanted)))
+fn judge(evidence: &[Evidence], scenario: Scenario, demand: Demand, level: &str) -> Option<String> {
+    let ours = |scenario| median(evidence, scenario, ServerKind::Node, Evidence::rate);
+    let (is_reached, text) = match demand {
+        Rate(wanted) => {
+            let (found, unit) = (ours(scenario)?, scenario.case.unit());
+            (found >= wanted, format!("{} {unit}, {level} {}", rate(found), rate(wanted)))
         }
-        Demand::PercentOfLimit(wanted) => {
-            let found = case.percent_of_limit?;
-            Some(format!("{found:.0}% of the limit, {level} {wanted}%: {}", at_least(found, wanted)))
+        PercentOfLimit(wanted) => {
+            let found = 100.0 * ratio(evidence, scenario, ServerKind::Limit)?;
+            (found >= wanted, format!("{found:.0}% of the limit, {level} {wanted}%"))
         }
-        Demand::Ratio(wanted) => {
-            let found = case.ratio?;
-            Some(format!("{found:.1}x RabbitMQ, {level} {wanted}x: {}", at_least(found, wanted)))
+        Ratio(wanted) => {
+            let found = ratio(evidence, scenario, ServerKind::RabbitMq)?;
+            (found >= wanted, format!("{found:.1}x RabbitMQ, {level} {wanted}x"))
         }
-        Demand::CpuRisePercent(wanted) => {
-            let found = cpu_rise_percent(cases, case)?;
-            let verdict = if found <= wanted { "reached" } else { "missed" };
-            Some(format!(
-                "{found:+.0}% processor time against one queue, {level} at most {wanted:+}%: {verdict}"
-            ))
+        CpuRisePercent(wanted) => {
+            let cost = |case| {
+                median(evidence, Scenario { case, ..scenario }, ServerKind::Node, Evidence::broker_cpu_us)
+            };
+            let found = 100.0 * (cost(scenario.case)? / cost(CaseName::InOut)? - 1.0);
+            let text = "processor time against one queue";
+            (found <= wanted, format!("{found:+.0}% {text}, {level} at most {wanted:+}%"))
         }
-        Demand::LoopRatio(wanted) => {
-            let of_one = |other: &&Case| other.row.loop_count == Some(1) && other.size == case.size;
-            let one = cases.iter().find(of_one)?.of(ServerKind::Node)?.rate.median;
-            let found = case.of(ServerKind::Node)?.rate.median / one;
-            Some(format!("{found:.2}x one loop, {level} {wanted}x: {}", at_least(found, wanted)))
+        LoopRatio(wanted) => {
+            let found = ours(scenario)? / ours(Scenario { loop_count: Some(1), ..scenario })?;
+            (found >= wanted, format!("{found:.2}x one loop, {level} {wanted}x"))
         }
-    }
+    };
+    Some(format!("{text}: {}", verdict(is_reached)))
 }
 
-/// By how much more of our broker's processor time a message costs in `case` than with one queue.
-fn cpu_rise_percent(cases: &[Case], case: &Case) -> Option<f64> {
-    let is_one = |other: &&Case| other.row.case == CaseName::InOut && other.size == case.size;
-    let cost = |case: &Case| Some(case.of(ServerKind::Node)?.broker()?.cpu_us.median);
-    let one = cost(cases.iter().find(is_one)?)?;
-    Some(100.0 * (cost(case)? / one - 1.0))
-}
-
-fn judge_connections(row: &IdleRow) -> Option<String> {
-    let (count, targets) = CONNECTION_TARGETS;
-    if row.connections != count || row.kind != ServerKind::Node {
-        return None;
-    }
-    let verdicts = targets.map(|(level, wanted)| {
-        let verdict = if row.memory_bytes as f64 <= wanted { "reached" } else { "missed" };
-        format!("{} {} MiB: {verdict}", level.text(), wanted / MIB)
-    });
-    let found = row.memory_bytes as f64 / MIB;
-    Some(format!("{count} idle connections: {found:.1} MiB, {}.", verdicts.join("; ")))
-}
-
-fn judge_load(row: &HostileRow) -> Option<String> {
-    if row.kind != ServerKind::Node {
-        return None;
-    }
-    if let Some(p999_ms) = &row.round_trip_p999_ms {
-        // Both use the processors; the load must not hold good clients up.
-        let found = p999_ms.median;
-        let verdict = if found <= P999_MS_WANTED { "reached" } else { "missed" };
-        let load = &row.load;
-        return Some(format!(
-            "beside {load}: round trips of {found:.1} ms (p99.9), target {P999_MS_WANTED} ms: {verdict}."
-        ));
-    }
-    let found = row.percent.median;
-    let verdict = if found >= PERCENT_WANTED { "reached" } else { "missed" };
-    Some(format!("beside {}: {found:.0}% of the rate, target {PERCENT_WANTED}%: {verdict}.", row.load))
+/// Writes whether a target is reached.
+pub fn verdict(is_reached: bool) -> &'static str {
+    if is_reached { "reached" } else { "missed" }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::report::tests::case;
-    use super::{CaseName, IdleRow, ServerKind, conclude};
+    use super::{CaseName, ServerKind, conclude};
 
     const OURS: (ServerKind, &[f64]) = (ServerKind::Node, &[0.001]);
 
     #[test]
     fn each_target_has_its_verdict() {
         let limit: (_, &[f64]) = (ServerKind::Limit, &[0.0003]);
-        let cases = [case(CaseName::InOut, 1.5, &[OURS, limit]), case(CaseName::Queues, 1.6, &[OURS, limit])];
+        let mut evidence = case(CaseName::InOut, 1.5, &[OURS, limit]);
+        evidence.extend(case(CaseName::Queues, 1.6, &[OURS, limit]));
         let expected = [
             "in and out 16 B: 1.00M messages/s, target 3.00M: missed; 30% of the limit, target 20%: reached; 30% of the \
              limit, goal 35%: missed.",
             "4 queues 16 B: +5% processor time against one queue, target at most +15%: reached; +5% processor time \
              against one queue, goal at most +3%: missed.",
         ];
-        assert_eq!(conclude(&cases, &[], &[]), expected);
+        assert_eq!(conclude(&evidence), expected);
     }
 
     #[test]
     fn without_ours_nothing_is_judged() {
-        let cases = [case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])])];
-        assert!(conclude(&cases, &[], &[]).is_empty());
-    }
-
-    #[test]
-    fn connections_are_judged_if_there_are_as_many_as_the_target_says() {
-        let row = |connections| IdleRow::new(ServerKind::Node, connections, 40 << 20, 1.0);
-        let sentence = "10000 idle connections: 40.0 MiB, target 60 MiB: reached; goal 30 MiB: missed.";
-        assert_eq!(conclude(&[], &[row(10_000), row(1_000)], &[]), [sentence]);
+        assert!(conclude(&case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])])).is_empty());
     }
 }

@@ -8,17 +8,16 @@
 //! - **limit**: a process that does the least that a broker must (`limit`).
 //!
 //! ```text
-//! benchmark -> servers -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
-//!           -> sample -> processes -> client (a producer's and a consumer's process for each sample)
-//!           -> report -> table | JSON
+//! benchmark -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
+//!           -> sample -> client (a producer's and a consumer's process for each sample)
+//!           -> idle, hostile (a fresh broker each)
+//!           -> report, conclusion
 //! ```
 
 pub(crate) mod amqp;
 mod benchmark;
-mod case;
 mod client;
 mod conclusion;
-mod histogram;
 mod hostile;
 mod idle;
 mod limit;
@@ -26,13 +25,12 @@ mod plan;
 mod report;
 mod sample;
 pub(crate) mod server;
-mod servers;
-mod table;
-mod target;
 mod task;
+mod timing;
 
-pub use benchmark::{BrokerError, run};
-pub use case::CaseName;
-pub(crate) use client::now_ns;
-pub use client::{ClientError, take_part};
-pub use server::{RABBITMQ_PROGRAM, ServerError, keep};
+pub use benchmark::run;
+pub use client::take_part;
+pub use plan::Settings;
+pub(crate) use server::RABBITMQ_PROGRAM;
+pub use server::keep;
+pub(crate) use timing::now_ns;

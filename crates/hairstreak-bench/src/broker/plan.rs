@@ -1,23 +1,28 @@
-//! Rows to measure: those of the targets' table, by default, with `--quick` and with filters.
+//! Scenarios to measure: those of the targets' table, by default, with `--quick` and with filters.
 
-use super::case::CaseName;
-use super::server::ServerKind;
+use std::fmt;
+use std::net::SocketAddr;
+
+use clap::{Args, ValueEnum, value_parser};
+
+use super::server::RABBITMQ_PROGRAM;
 use super::task::Flow;
-use crate::arguments::BrokerSettings;
+use crate::frame::{Common, chosen};
 
-const SAMPLE_S: f64 = 1.0;
-const QUICK_SAMPLE_S: f64 = 0.25;
-const REPEAT_COUNT: u32 = 5;
-const QUICK_REPEAT_COUNT: u32 = 3;
-const CONNECTION_COUNT: u32 = 10_000;
-const QUICK_CONNECTION_COUNT: u32 = 1000;
 const LOOP_COUNTS: [u32; 3] = [1, 2, 4];
-/// Bodies that a broker has to keep at most: those that nobody consumes, and those that may lag behind.
+/// Queues of the cases that have several.
+const FANOUT_QUEUE_COUNT: u32 = 10;
+const SEVERAL_QUEUE_COUNT: u32 = 4;
+/// Producers, and consumers, of one hot queue.
+const HOT_CLIENT_COUNT: u32 = 4;
+const CONFIRM_WINDOW: u32 = 500;
+const ACK_EACH: u32 = 50;
+/// The most bytes of bodies that a broker has to keep: those without a consumer, and those that may lag behind.
 const KEPT_BYTES_MAX: u64 = 512 << 20;
 const LAGGING_BYTES_MAX: u64 = 2 << 30;
 
-/// The cases and their sizes, in the order of the targets' table. What is compared with another row comes behind it.
-const ROWS: [(CaseName, &[u32]); 8] = [
+/// The cases and their sizes, in the order of the targets' table. A case that is compared with another one comes behind it.
+const CASES: [(CaseName, &[u32]); 8] = [
     (CaseName::Publish, &[16, 1024, 131_072]),
     (CaseName::InOut, &[16, 1024]),
     (CaseName::Confirms, &[16]),
@@ -28,56 +33,155 @@ const ROWS: [(CaseName, &[u32]); 8] = [
     (CaseName::HotQueue, &[16]),
 ];
 
-/// A row: the parameters that all contenders share.
+/// Options of `hairstreak-bench broker`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Options of every study.
+    #[command(flatten)]
+    pub common: Common,
+    /// Only these cases [default: all but hot-queue]
+    #[arg(long = "case", value_enum, value_delimiter = ',')]
+    pub cases: Vec<CaseName>,
+    /// Only these sizes of bodies in bytes, 8 at least [default: those of each case, from 16 to 131072]
+    #[arg(long = "size", value_delimiter = ',', value_parser = value_parser!(u32).range(8..=16_777_216))]
+    pub sizes: Vec<u32>,
+    /// Time in which a producer publishes in a sample, in milliseconds [default: 1000; with --quick 250]
+    #[arg(long, value_name = "MS", value_parser = value_parser!(u64).range(10..=600_000))]
+    pub sample_ms: Option<u64>,
+    /// Idle connections [default: 10000; with --quick 1000]
+    #[arg(long = "connections", value_name = "COUNT", value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub connection_count: Option<u32>,
+    /// Event loops of the case hot-queue, which needs at least twice as many cores [default: 1,2,4]
+    #[arg(long = "loops", value_name = "COUNT", value_delimiter = ',', value_parser = value_parser!(u32).range(1..=64))]
+    pub loop_counts: Vec<u32>,
+    /// A node that runs already, such as tcp://127.0.0.1:5672 [default: `hairstreak serve` is started for the run]
+    #[arg(long, value_name = "ENDPOINT", value_parser = tcp_address)]
+    pub node: Option<SocketAddr>,
+    /// The process of that node; without it the report has nothing about its consumption
+    #[arg(long, value_name = "ID", requires = "node")]
+    pub node_process: Option<u32>,
+    /// Leave our node out
+    #[arg(long, conflicts_with = "node")]
+    pub no_node: bool,
+    /// Leave RabbitMQ out
+    #[arg(long)]
+    pub no_rival: bool,
+    /// The script that starts RabbitMQ
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+fn tcp_address(endpoint: &str) -> Result<SocketAddr, String> {
+    let address = endpoint.strip_prefix("tcp://").and_then(|address| address.parse().ok());
+    address.ok_or_else(|| {
+        "an endpoint such as tcp://127.0.0.1:5672, with an address instead of a name".to_owned()
+    })
+}
+
+/// A measured case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CaseName {
+    /// Transient messages into a queue without a consumer
+    Publish,
+    /// In and out, acknowledged by the broker itself
+    InOut,
+    /// In and out, a window of 500 confirms, each 50 deliveries acknowledged at once
+    Confirms,
+    /// Each message to 10 queues
+    FanOut,
+    /// One message at a time through a queue
+    RoundTrip,
+    /// 4 queues with a producer and a consumer each: the cost of a message against one queue
+    Queues,
+    /// In and out at half of the peak rate: times that messages take
+    Latency,
+    /// Idle connections with a channel each
+    Connections,
+    /// In and out of good clients beside connections that harm the broker as far as it lets them
+    Hostile,
+    /// One queue with 4 producers and 4 consumers, by event loops of the node; only on demand
+    HotQueue,
+}
+
+impl CaseName {
+    /// The name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Publish => "publish",
+            Self::InOut => "in and out",
+            Self::Confirms => "confirms",
+            Self::FanOut => "fan-out",
+            Self::RoundTrip => "round trip",
+            Self::Queues => "4 queues",
+            Self::Latency => "half of the peak",
+            Self::Connections => "connections",
+            Self::Hostile => "hostile load",
+            Self::HotQueue => "hot queue",
+        }
+    }
+
+    /// The unit of the rates.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::FanOut => "deliveries/s",
+            Self::RoundTrip => "round trips/s",
+            _ => "messages/s",
+        }
+    }
+}
+
+/// The parameters that all contenders of a row share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct Scenario {
     /// The case.
     pub case: CaseName,
     /// Bytes of a body.
     pub size: u32,
-    /// Event loops of the node, where they are what is compared.
+    /// Event loops of the node, where they are compared.
     pub loop_count: Option<u32>,
 }
 
-impl Row {
-    /// In words, for progress and conclusions.
-    pub fn text(self) -> String {
-        let (case, size) = (self.case.text(), size_text(self.size));
-        match self.loop_count {
-            Some(1) => format!("{case} {size}, 1 loop"),
-            Some(count) => format!("{case} {size}, {count} loops"),
-            None => format!("{case} {size}"),
-        }
-    }
-
-    /// The contenders of the row, if all are installed.
-    pub fn contenders(self) -> &'static [ServerKind] {
-        match self.case {
-            CaseName::HotQueue => &[ServerKind::Node],
-            _ => &[ServerKind::Node, ServerKind::RabbitMq, ServerKind::Limit],
-        }
-    }
-
-    /// The flow of messages for `duration_s`, at `rate_per_s` if there is a rate.
+impl Scenario {
+    /// Returns the flow of messages for `duration_s`, at `rate_per_s` if there is a rate.
     pub fn flow(self, duration_s: f64, rate_per_s: Option<f64>) -> Flow {
-        let shape = self.case.shape();
-        let bytes_max = if shape.consumer_count == 0 { KEPT_BYTES_MAX } else { LAGGING_BYTES_MAX };
-        Flow {
-            body_size: self.size,
-            queue_count: shape.queue_count,
-            is_fanout: shape.is_fanout,
-            producer_count: shape.producer_count,
-            consumer_count: shape.consumer_count,
-            confirm_window: shape.confirm_window,
-            ack_each: shape.ack_each,
-            rate_per_s,
-            duration_s,
-            message_count_max: (bytes_max / u64::from(self.size * shape.producer_count)).max(1),
+        let one = Flow { queue_count: 1, producer_count: 1, consumer_count: 1, ..Flow::default() };
+        let mut flow = Flow { body_size: self.size, rate_per_s, duration_s, ..one };
+        match self.case {
+            CaseName::Publish => flow.consumer_count = 0,
+            CaseName::Confirms => {
+                (flow.confirm_window, flow.ack_each) = (Some(CONFIRM_WINDOW), Some(ACK_EACH))
+            }
+            CaseName::FanOut => {
+                flow.is_fanout = true;
+                (flow.queue_count, flow.consumer_count) = (FANOUT_QUEUE_COUNT, FANOUT_QUEUE_COUNT);
+            }
+            CaseName::Queues => {
+                (flow.queue_count, flow.producer_count) = (SEVERAL_QUEUE_COUNT, SEVERAL_QUEUE_COUNT);
+                flow.consumer_count = SEVERAL_QUEUE_COUNT;
+            }
+            CaseName::HotQueue => {
+                (flow.producer_count, flow.consumer_count) = (HOT_CLIENT_COUNT, HOT_CLIENT_COUNT);
+            }
+            _ => {}
+        }
+        let bytes_max = if flow.consumer_count == 0 { KEPT_BYTES_MAX } else { LAGGING_BYTES_MAX };
+        flow.message_count_max = (bytes_max / u64::from(self.size * flow.producer_count)).max(1);
+        flow
+    }
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.case.text(), size_text(self.size))?;
+        match self.loop_count {
+            Some(1) => write!(out, ", 1 loop"),
+            Some(count) => write!(out, ", {count} loops"),
+            None => Ok(()),
         }
     }
 }
 
-/// A number of bytes for people.
+/// Writes a number of bytes for people.
 pub fn size_text(size: u32) -> String {
     if size >= 1024 && size.is_multiple_of(1024) {
         format!("{} KiB", size / 1024)
@@ -90,10 +194,10 @@ pub fn size_text(size: u32) -> String {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// In the order of the targets' table.
-    pub rows: Vec<Row>,
-    /// Samples of each row, per contender.
+    pub scenarios: Vec<Scenario>,
+    /// Samples of each scenario and contender.
     pub repeat_count: u32,
-    /// For how long a producer publishes in a sample.
+    /// Time in which a producer publishes in a sample.
     pub sample_s: f64,
     /// Idle connections; `None`: not measured.
     pub connection_count: Option<u32>,
@@ -102,40 +206,36 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The plan for `settings`.
-    pub fn new(settings: &BrokerSettings) -> Self {
+    /// Returns the plan for `settings`.
+    pub fn new(settings: &Settings) -> Self {
         let is_asked = |case| match case {
             CaseName::HotQueue => settings.cases.contains(&case),
             _ => settings.cases.is_empty() || settings.cases.contains(&case),
         };
-        let mut rows = Vec::new();
-        for (case, sizes) in ROWS.into_iter().filter(|(case, _)| is_asked(*case)) {
-            let sizes = if settings.sizes.is_empty() { sizes } else { &settings.sizes[..] };
-            for &size in sizes {
-                match case {
-                    CaseName::HotQueue => {
-                        let counts = &settings.loop_counts[..];
-                        let counts = if counts.is_empty() { &LOOP_COUNTS } else { counts };
-                        rows.extend(counts.iter().map(|&count| Row { case, size, loop_count: Some(count) }));
-                    }
-                    _ => rows.push(Row { case, size, loop_count: None }),
+        let mut scenarios = Vec::new();
+        for (case, sizes) in CASES.into_iter().filter(|(case, _)| is_asked(*case)) {
+            for &size in chosen(&settings.sizes, sizes) {
+                if case == CaseName::HotQueue {
+                    let counts = chosen(&settings.loop_counts, &LOOP_COUNTS).iter();
+                    scenarios.extend(counts.map(|&count| Scenario { case, size, loop_count: Some(count) }));
+                } else {
+                    scenarios.push(Scenario { case, size, loop_count: None });
                 }
             }
         }
         // The cost of several queues is compared with the cost of one.
-        let is_one = |row: &Row| row.case == CaseName::InOut;
-        let several: Vec<Row> = rows.iter().filter(|row| row.case == CaseName::Queues).copied().collect();
-        if !rows.iter().any(is_one) {
-            rows.splice(0..0, several.into_iter().map(|row| Row { case: CaseName::InOut, ..row }));
+        if !is_asked(CaseName::InOut) {
+            let several = scenarios.iter().filter(|scenario| scenario.case == CaseName::Queues);
+            let one: Vec<_> = several.map(|&several| Scenario { case: CaseName::InOut, ..several }).collect();
+            scenarios.splice(0..0, one);
         }
-        let connection_count = if settings.quick { QUICK_CONNECTION_COUNT } else { CONNECTION_COUNT };
-        let connection_count = settings.connection_count.unwrap_or(connection_count);
-        let sample_s = if settings.quick { QUICK_SAMPLE_S } else { SAMPLE_S };
-        let repeat_count = if settings.quick { QUICK_REPEAT_COUNT } else { REPEAT_COUNT };
+        let is_quick = settings.common.quick;
+        let connection_count = settings.connection_count.unwrap_or(if is_quick { 1000 } else { 10_000 });
+        let sample_ms = settings.sample_ms.unwrap_or(if is_quick { 250 } else { 1000 });
         Self {
-            rows,
-            repeat_count: settings.repeats.unwrap_or(repeat_count),
-            sample_s: settings.sample_ms.map_or(sample_s, |ms| ms as f64 / 1e3),
+            scenarios,
+            repeat_count: settings.common.repeat_count(5, 3),
+            sample_s: sample_ms as f64 / 1e3,
             connection_count: is_asked(CaseName::Connections).then_some(connection_count),
             hostile_count: is_asked(CaseName::Hostile).then_some(connection_count),
         }
@@ -144,21 +244,15 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
-    use super::{CaseName, Plan};
-    use crate::arguments::{Arguments, Benchmark};
+    use super::Plan;
+    use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
-        let line = format!("hairstreak-bench broker {options}");
-        match Arguments::parse_from(line.split_whitespace()).benchmark {
-            Benchmark::Broker(settings) => Plan::new(&settings),
-            other => panic!("not the benchmark: {other:?}"),
-        }
+        Plan::new(&parse(options))
     }
 
     fn texts(plan: &Plan) -> Vec<String> {
-        plan.rows.iter().map(|row| row.text()).collect()
+        plan.scenarios.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -180,7 +274,7 @@ mod tests {
         assert_eq!(texts(&plan), expected);
         assert_eq!((plan.repeat_count, plan.sample_s, plan.connection_count), (5, 1.0, Some(10_000)));
         let quick = self::plan("--quick");
-        assert_eq!((quick.rows, quick.connection_count), (plan.rows, Some(1000)));
+        assert_eq!((quick.scenarios, quick.connection_count), (plan.scenarios, Some(1000)));
     }
 
     #[test]
@@ -200,10 +294,10 @@ mod tests {
 
     #[test]
     fn what_a_broker_has_to_keep_is_bounded() {
-        let counts = plan("").rows.into_iter().map(|row| (row, row.flow(1.0, None).message_count_max));
-        for (row, count) in counts {
-            let bytes = count * u64::from(row.size * row.flow(1.0, None).producer_count);
-            assert!(bytes <= if row.case == CaseName::Publish { 512 << 20 } else { 2 << 30 }, "{row:?}");
+        for scenario in plan("").scenarios {
+            let flow = scenario.flow(1.0, None);
+            let bytes = flow.message_count_max * u64::from(flow.body_size * flow.producer_count);
+            assert!(bytes <= if flow.consumer_count == 0 { 512 << 20 } else { 2 << 30 }, "{scenario}");
         }
     }
 }

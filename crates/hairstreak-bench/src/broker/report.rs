@@ -1,241 +1,183 @@
-//! The report: what was measured where, as a value that becomes JSON or tables.
-//!
-//! Field names are an interface: programs read them. A field that could not be measured is null.
+//! The tables of rates, costs and latencies, made of the samples of all contenders.
 
-use serde::Serialize;
-
-use super::hostile::HostileRow;
-use super::idle::IdleRow;
-use super::plan::Row;
-use super::sample::Sample;
+use super::plan::{Scenario, size_text};
+use super::sample::{BROKER, Sample};
 use super::server::ServerKind;
-use crate::run::Run;
-use crate::statistics::Spread;
+use crate::frame::usage::Usage;
+use crate::frame::{Row, Spread, Table, Value, rate, short};
 
 const US_PER_S: f64 = 1e6;
 
-/// Everything one run of the benchmark has to say.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// Always `broker`.
-    pub benchmark: &'static str,
-    /// The machine and the build.
-    #[serde(flatten)]
-    pub run: Run,
-    /// `perf` or `strace`.
-    pub system_calls_counted_by: Option<&'static str>,
-    /// The rows.
-    pub cases: Vec<Case>,
-    /// Idle connections, by contender.
-    pub connections: Vec<IdleRow>,
-    /// Messages in and out beside a hostile load, by contender.
-    pub hostile: Vec<HostileRow>,
-    /// Targets reached and missed, in sentences.
-    pub conclusion: Vec<String>,
-}
-
-/// One row.
-#[derive(Debug, Serialize)]
-pub struct Case {
-    /// The case.
-    pub case: &'static str,
-    /// Bytes of a body.
-    pub size: u32,
-    /// Queues.
-    pub queues: u32,
-    /// Event loops of the node, where they are what is compared.
-    pub loops: Option<u32>,
-    /// The unit of the rates, and of "per message".
-    pub unit: &'static str,
-    /// Repeats of each contender.
-    pub n: usize,
-    /// The measured contenders.
-    pub contenders: Vec<Figures>,
-    /// Rate of ours over that of the rival, of the medians.
-    pub ratio: Option<f64>,
-    /// Rate of ours in per cent of the limit's, of the medians.
-    pub percent_of_limit: Option<f64>,
-    /// The row.
-    #[serde(skip)]
-    pub row: Row,
-}
-
-/// Figures of a contender.
-#[derive(Debug, Serialize)]
-pub struct Figures {
-    /// `hairstreak`, `RabbitMQ` or `limit`.
-    pub contender: &'static str,
-    /// In a second.
-    pub rate: Spread,
-    /// Messages of the sample that had most.
-    pub messages_max: u64,
-    /// Use of its processes for each message: broker first.
-    pub processes: Vec<Consumption>,
-    /// System calls of the broker for each message, in a sample of its own.
-    pub broker_system_calls: Option<f64>,
-    /// How long messages took, in microseconds.
-    pub latency_us: Option<Latencies>,
-    /// Whose they are.
-    #[serde(skip)]
-    pub kind: ServerKind,
-}
-
-/// Use of a process for each message.
-#[derive(Debug, Serialize)]
-pub struct Consumption {
-    /// `broker`, `producer`, `consumer` or `client`.
-    pub role: &'static str,
-    /// User time, in microseconds.
-    pub user_us: Spread,
-    /// System time, in microseconds.
-    pub system_us: Spread,
-    /// Both.
-    pub cpu_us: Spread,
-    /// Voluntary context switches.
-    pub wake_ups: Spread,
-}
-
-/// Percentiles of latencies, each of its own sample, in microseconds.
-#[derive(Debug, Serialize)]
-pub struct Latencies {
-    /// Half of the messages at most.
-    pub p50: Spread,
-    /// 99 of 100 at most.
-    pub p99: Spread,
-    /// 999 of 1000 at most.
-    pub p999: Spread,
-}
-
-/// The samples of a contender in a row.
+/// The samples of a contender in a scenario.
 #[derive(Debug)]
 pub struct Evidence {
-    /// Whose.
+    /// Case, size and loops.
+    pub scenario: Scenario,
+    /// The contender.
     pub kind: ServerKind,
-    /// In the order in which they were made.
+    /// The samples, in the order in which they were taken.
     pub samples: Vec<Sample>,
     /// System calls of the broker for each message, from the sample that counted them.
     pub system_calls: Option<f64>,
 }
 
-impl Case {
-    /// The row that `evidence` supports; `None` without any.
-    pub fn new(row: Row, evidence: &[Evidence]) -> Option<Case> {
-        let contenders: Vec<Figures> = evidence.iter().filter_map(Figures::new).collect();
-        let rate_of =
-            |kind| contenders.iter().find(|figures| figures.kind == kind).map(|figures| figures.rate.median);
-        let ours_over = |kind| rate_of(ServerKind::Node).zip(rate_of(kind)).map(|(ours, other)| ours / other);
-        Some(Case {
-            case: row.case.text(),
-            size: row.size,
-            queues: row.case.shape().queue_count,
-            loops: row.loop_count,
-            unit: row.case.unit(),
-            n: evidence.iter().map(|evidence| evidence.samples.len()).max().filter(|&n| n > 0)?,
-            ratio: ours_over(ServerKind::RabbitMq),
-            percent_of_limit: ours_over(ServerKind::Limit).map(|share| 100.0 * share),
-            contenders,
-            row,
-        })
+impl Evidence {
+    /// Returns the rates.
+    pub fn rate(&self) -> Option<Spread> {
+        Spread::of(self.samples.iter().map(Sample::rate))
     }
 
-    /// Figures of a contender in this row.
-    pub fn of(&self, kind: ServerKind) -> Option<&Figures> {
-        self.contenders.iter().find(|figures| figures.kind == kind)
+    /// Returns the microseconds of processor time that the broker takes for a message.
+    pub fn broker_cpu_us(&self) -> Option<Spread> {
+        self.cost(BROKER, |used| used.cpu_s * US_PER_S)
+    }
+
+    /// Returns the cost of a message in the processes of a role.
+    fn cost(&self, role: &str, of: impl Fn(&Usage) -> f64) -> Option<Spread> {
+        Spread::of(self.samples.iter().filter(|sample| sample.count > 0).filter_map(|sample| {
+            let (_, used) = sample.processes.iter().find(|(other, _)| *other == role)?;
+            Some(of(used).max(0.0) / sample.count as f64)
+        }))
     }
 }
 
-impl Figures {
-    fn new(evidence: &Evidence) -> Option<Figures> {
-        let samples = &evidence.samples[..];
-        let roles = samples.first()?.clients.iter().map(|(role, _)| *role);
-        let clients = roles.filter_map(|wanted| {
-            Consumption::new(
-                wanted.text(),
-                samples.iter().filter_map(|sample| {
-                    let (_, used) = sample.clients.iter().find(|(role, _)| *role == wanted)?;
-                    Some((sample.count, used.cpu_s - used.system_s, used.system_s, used.voluntary_switches))
-                }),
-            )
-        });
-        let broker = Consumption::new(
-            "broker",
-            samples.iter().filter_map(|sample| {
-                let used = sample.broker?;
-                Some((sample.count, used.user_s, used.system_s, used.voluntary_switches))
-            }),
-        );
-        Some(Figures {
-            contender: evidence.kind.text(),
-            rate: Spread::of(samples.iter().map(Sample::rate))?,
-            messages_max: samples.iter().map(|sample| sample.count).max()?,
-            processes: broker.into_iter().chain(clients).collect(),
-            broker_system_calls: evidence.system_calls,
-            latency_us: Latencies::new(samples),
-            kind: evidence.kind,
-        })
-    }
-
-    /// Use of the broker's processes.
-    pub fn broker(&self) -> Option<&Consumption> {
-        self.processes.iter().find(|used| used.role == "broker")
-    }
+/// Returns the median of a figure of a contender in a scenario.
+pub fn median(
+    evidence: &[Evidence],
+    scenario: Scenario,
+    kind: ServerKind,
+    figure: fn(&Evidence) -> Option<Spread>,
+) -> Option<f64> {
+    let is_it = |evidence: &&Evidence| evidence.scenario == scenario && evidence.kind == kind;
+    Some(figure(evidence.iter().find(is_it)?)?.median)
 }
 
-impl Consumption {
-    /// `used`: for each sample its messages, user time, system time and voluntary context switches.
-    fn new(role: &'static str, used: impl Iterator<Item = (u64, f64, f64, u64)>) -> Option<Consumption> {
-        let used: Vec<_> = used.filter(|(count, ..)| *count > 0).collect();
-        let each = |of: fn(&(u64, f64, f64, u64)) -> f64| {
-            Spread::of(used.iter().map(|sample| of(sample).max(0.0) / sample.0 as f64))
+/// Returns the rate of ours over that of another contender, of the medians.
+pub fn ratio(evidence: &[Evidence], scenario: Scenario, kind: ServerKind) -> Option<f64> {
+    let rate = |kind| median(evidence, scenario, kind, Evidence::rate);
+    Some(rate(ServerKind::Node)? / rate(kind)?)
+}
+
+/// Returns the tables of `evidence`, which has the contenders of a scenario one after the other.
+pub fn tables(evidence: &[Evidence], system_calls_counted_by: Option<&'static str>) -> [Table; 3] {
+    let scenarios = evidence.chunk_by(|one, other| one.scenario == other.scenario);
+    let rates = scenarios.map(|contenders| rates(contenders[0].scenario, contenders)).collect();
+    let counted_by = Value::other(system_calls_counted_by, "");
+    let costs = evidence.iter().flat_map(costs);
+    let costs = costs.map(|row| row.keep("system_calls_counted_by", counted_by.clone())).collect();
+    let latencies = evidence.iter().filter_map(latencies).collect();
+    [
+        Table { key: "cases", title: "Rates (median [min-max])", rows: rates, legend: "" },
+        Table {
+            key: "costs",
+            title: "Costs of a message (medians, user and system time in us)",
+            rows: costs,
+            legend: "A message of fan-out is a delivery, and one of round trip a round trip. Wake-ups are voluntary context switches.",
+        },
+        Table {
+            key: "latencies",
+            title: "Times that messages take, from when they were due to when they were read (us, median [min-max])",
+            rows: latencies,
+            legend: "",
+        },
+    ]
+}
+
+fn subject(scenario: Scenario) -> Row {
+    let Scenario { case, size, loop_count } = scenario;
+    let loops = loop_count.map_or_else(String::new, |count| format!(", loops: {count}"));
+    Row::default()
+        .show("case", "case", Value::other(case.text(), format!("{}{loops}", case.text())))
+        .show("size", "size", Value::other(size, size_text(size)))
+        .keep("loops", Value::other(loop_count, ""))
+}
+
+fn rates(scenario: Scenario, contenders: &[Evidence]) -> Row {
+    let rate_of = |kind| {
+        let contender = contenders.iter().find(|evidence| evidence.kind == kind);
+        Value::spread(contender.and_then(Evidence::rate), rate)
+    };
+    let ratio = |kind| ratio(contenders, scenario, kind);
+    let (flow, n) = (scenario.flow(1.0, None), contenders.first().map_or(0, |first| first.samples.len()));
+    subject(scenario)
+        .keep("queues", Value::count(flow.queue_count))
+        .keep("n", Value::count(n))
+        .show("unit", "unit", Value::text(scenario.case.unit()))
+        .show("hairstreak", "hairstreak", rate_of(ServerKind::Node))
+        .show("RabbitMQ", "RabbitMQ", rate_of(ServerKind::RabbitMq))
+        .show("limit", "limit", rate_of(ServerKind::Limit))
+        .show("ratio", "ratio", Value::figure(ratio(ServerKind::RabbitMq), |ratio| format!("{ratio:.1}x")))
+        .show(
+            "percent_of_limit",
+            "of limit",
+            Value::percent(ratio(ServerKind::Limit).map(|share| 100.0 * share)),
+        )
+}
+
+/// A row for each process of a contender.
+fn costs(evidence: &Evidence) -> Vec<Row> {
+    let count_max = evidence.samples.iter().map(|sample| sample.count).max().unwrap_or_default();
+    let roles = evidence.samples.first().into_iter().flat_map(|sample| &sample.processes);
+    let row = |&(role, _): &(&'static str, Usage)| {
+        let cost = |of: fn(&Usage) -> f64| {
+            let spread = evidence.cost(role, of);
+            Value::other(spread, spread.map_or_else(|| "-".to_owned(), |spread| short(spread.median)))
         };
-        Some(Consumption {
-            role,
-            user_us: each(|sample| sample.1 * US_PER_S)?,
-            system_us: each(|sample| sample.2 * US_PER_S)?,
-            cpu_us: each(|sample| (sample.1 + sample.2) * US_PER_S)?,
-            wake_ups: each(|sample| sample.3 as f64)?,
-        })
-    }
+        let calls = evidence.system_calls.filter(|_| role == BROKER);
+        subject(evidence.scenario)
+            .show("contender", "whose", Value::text(evidence.kind.text()))
+            .show("messages_max", "messages", Value::other(count_max, rate(count_max as f64)))
+            .show("role", "process", Value::text(role))
+            .show("user_us", "user us", cost(|used| (used.cpu_s - used.system_s) * US_PER_S))
+            .show("system_us", "system us", cost(|used| used.system_s * US_PER_S))
+            .keep("cpu_us", cost(|used| used.cpu_s * US_PER_S))
+            .show("wake_ups", "wake-ups", cost(|used| used.voluntary_switches as f64))
+            .show("system_calls", "system calls", Value::figure(calls, short))
+    };
+    roles.map(row).collect()
 }
 
-impl Latencies {
-    fn new(samples: &[Sample]) -> Option<Latencies> {
-        let latencies = || samples.iter().filter_map(|sample| sample.latency);
-        Some(Latencies {
-            p50: Spread::of(latencies().map(|latency| latency.p50_us))?,
-            p99: Spread::of(latencies().map(|latency| latency.p99_us))?,
-            p999: Spread::of(latencies().map(|latency| latency.p999_us))?,
-        })
-    }
+fn latencies(evidence: &Evidence) -> Option<Row> {
+    let latencies = || evidence.samples.iter().filter_map(|sample| sample.latency);
+    let (unit, rates) = (evidence.scenario.case.unit(), evidence.rate()?);
+    latencies().next()?;
+    Some(
+        subject(evidence.scenario)
+            .show("contender", "whose", Value::text(evidence.kind.text()))
+            .show("rate", "rate", Value::other(rates, format!("{} {unit}", rate(rates.median))))
+            .show("p50_us", "p50 us", Value::spread(Spread::of(latencies().map(|all| all.p50_us)), short))
+            .show("p99_us", "p99 us", Value::spread(Spread::of(latencies().map(|all| all.p99_us)), short))
+            .show(
+                "p999_us",
+                "p99.9 us",
+                Value::spread(Spread::of(latencies().map(|all| all.p999_us)), short),
+            ),
+    )
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::case::CaseName;
-    use super::super::histogram::Latency;
-    use super::super::server::ProcessUse;
-    use super::super::task::Role;
-    use super::{Case, Evidence, Row, Sample, ServerKind};
-    use crate::usage::Usage;
+    use super::super::plan::CaseName;
+    use super::super::timing::Latency;
+    use super::*;
 
     /// A sample of 1000 messages that took so long and cost the broker so much user time.
     fn sample(elapsed_s: f64, user_s: f64) -> Sample {
-        let broker = ProcessUse { user_s, system_s: 0.5, voluntary_switches: 10, resident_bytes: 0 };
+        let broker = Usage { cpu_s: user_s + 0.5, system_s: 0.5, voluntary_switches: 10, allocations: 0 };
         let client = Usage { cpu_s: 1.0, system_s: 0.25, voluntary_switches: 4000, allocations: 0 };
         let latency = Some(Latency { p50_us: 1.0, p99_us: 2.0, p999_us: 3.0 });
-        let clients = vec![(Role::Producer, client), (Role::Consumer, client)];
-        Sample { count: 1000, elapsed_s, broker: Some(broker), clients, latency }
+        let processes = vec![(BROKER, broker), ("producer", client), ("consumer", client)];
+        Sample { count: 1000, elapsed_s, processes, latency }
     }
 
-    /// A row of the case at 16 bytes, its contenders with a sample for each number of seconds.
-    pub fn case(case: CaseName, user_s: f64, contenders: &[(ServerKind, &[f64])]) -> Case {
-        let evidence = contenders.iter().map(|&(kind, seconds)| Evidence {
-            kind,
-            samples: seconds.iter().map(|&s| sample(s, user_s)).collect(),
-            system_calls: None,
+    /// The case at 16 bytes, its contenders with a sample for each number of seconds.
+    pub fn case(case: CaseName, user_s: f64, contenders: &[(ServerKind, &[f64])]) -> Vec<Evidence> {
+        let scenario = Scenario { case, size: 16, loop_count: None };
+        let evidence = contenders.iter().map(|&(kind, seconds)| {
+            let samples = seconds.iter().map(|&seconds| sample(seconds, user_s)).collect();
+            Evidence { scenario, kind, samples, system_calls: None }
         });
-        let row = Row { case, size: 16, loop_count: None };
-        Case::new(row, &evidence.collect::<Vec<_>>()).unwrap()
+        evidence.collect()
     }
 
     #[test]
@@ -246,16 +188,23 @@ pub(super) mod tests {
             (ServerKind::Limit, &[1.0]),
         ];
         let case = case(CaseName::InOut, 1.5, &contenders);
-        assert_eq!((case.ratio, case.percent_of_limit, case.n), (Some(5.0), Some(50.0), 3));
-        let broker = case.of(ServerKind::Node).unwrap().broker().unwrap();
-        assert_eq!((broker.user_us.median, broker.cpu_us.median), (1500.0, 2000.0));
-        assert_eq!(broker.wake_ups.median, 0.01);
+        let ratio = |kind| ratio(&case, case[0].scenario, kind);
+        assert_eq!((ratio(ServerKind::RabbitMq), ratio(ServerKind::Limit)), (Some(5.0), Some(0.5)));
+        assert_eq!(case[0].broker_cpu_us().unwrap().median, 2000.0);
+        assert_eq!(case[0].cost(BROKER, |used| used.voluntary_switches as f64).unwrap().median, 0.01);
     }
 
     #[test]
     fn who_is_alone_is_compared_with_nobody() {
         let case = case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])]);
-        assert_eq!((case.ratio, case.percent_of_limit), (None, None));
-        assert!(Case::new(case.row, &[]).is_none());
+        assert_eq!(ratio(&case, case[0].scenario, ServerKind::RabbitMq), None);
+        assert_eq!(ratio(&case, case[0].scenario, ServerKind::Limit), None);
+    }
+
+    #[test]
+    fn each_process_of_each_contender_has_a_row() {
+        let case = case(CaseName::InOut, 1.5, &[(ServerKind::Limit, &[0.001]), (ServerKind::Node, &[1.0])]);
+        let counts = tables(&case, None).map(|table| table.rows.len());
+        assert_eq!(counts, [1, 6, 2]);
     }
 }

@@ -1,43 +1,45 @@
 //! One sample: queues are declared, consumers started, then producers; broker and clients are measured meanwhile.
 //!
-//! A sample counts only if every message that was published was received, or is in its queue where nobody consumes.
+//! A sample counts only if every published message was received, or is in its queue where nobody consumes.
 
+use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail, ensure};
+
 use super::amqp::{AmqpError, Link};
-use super::case::CaseName;
-use super::histogram::Latency;
-use super::plan::Row;
-use super::server::{ProcessUse, Running, ServerError};
+use super::plan::{CaseName, Scenario};
+use super::server::Running;
 use super::task::{FANOUT_EXCHANGE, Flow, Measurement, Role, TOPIC_EXCHANGE, Task, queue_name, routing_key};
-use crate::cores::CoreRange;
-use crate::processes::{ProcessError, Processes};
-use crate::tracer::Tracer;
-use crate::usage::Usage;
+use super::timing::Latency;
+use crate::frame::cores::CoreRange;
+use crate::frame::processes::Processes;
+use crate::frame::tracer::Tracer;
+use crate::frame::usage::Usage;
 
-/// Beyond this a sample hangs, over what it publishes; a slow broker has megabytes in its sockets to go through.
+/// The longest time of a sample beyond its publishing. A slow broker has megabytes in its sockets to go through.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(120);
-const VERB: &str = "broker-client";
-/// A paced sample keeps to this part of the peak rate.
+/// The part of the peak rate that a paced sample keeps to.
 const PACED_SHARE: f64 = 0.5;
-/// And publishes so many times as long, because its percentiles need messages.
+/// A paced sample publishes so many times as long, because its percentiles need messages.
 const PACED_TIMES: f64 = 2.0;
-
-/// A sample that is not measured is so many times as long: fresh memory makes the sample slower by as much.
+/// The warm-up publishes so many times as long: fresh memory makes it slower by as much.
 const WARM_UP_TIMES: f64 = 5.0;
+/// System calls are counted in samples of this part of the usual time, because a tracer may slow everything down.
+const COUNTED_SHARE: f64 = 0.25;
+/// The name of the broker's process in reports.
+pub const BROKER: &str = "broker";
 
 /// The subject of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The broker.
     pub server: &'a Running,
-    /// The row.
-    pub row: Row,
-    /// For how long a producer publishes.
+    /// Case, size and loops.
+    pub scenario: Scenario,
+    /// Time in which a producer publishes.
     pub sample_s: f64,
-    /// Where the clients run; `None`: anywhere.
-    pub client_cores: Option<CoreRange>,
 }
 
 /// Measurements of broker and clients.
@@ -45,103 +47,70 @@ pub struct Subject<'a> {
 pub struct Sample {
     /// Messages, deliveries or round trips.
     pub count: u64,
-    /// From the first publish to the last message received, or stored, in seconds.
+    /// Time from the first publish to the last message received, or stored, in seconds.
     pub elapsed_s: f64,
-    /// Used by the broker, if its process is known.
-    pub broker: Option<ProcessUse>,
-    /// Used by the processes of each kind of client.
-    pub clients: Vec<(Role, Usage)>,
-    /// How long messages took.
+    /// Consumption of the broker, if its process is known, and of each kind of client.
+    pub processes: Vec<(&'static str, Usage)>,
+    /// Times that messages took.
     pub latency: Option<Latency>,
 }
 
 impl Sample {
-    /// Messages, deliveries or round trips in a second.
+    /// Returns messages, deliveries or round trips in a second.
     pub fn rate(&self) -> f64 {
         self.count as f64 / self.elapsed_s
     }
 }
 
-/// Why there is no sample.
-#[derive(Debug, thiserror::Error)]
-pub enum SampleError {
-    /// The clients did not do what they had to.
-    #[error(transparent)]
-    Processes(#[from] ProcessError),
-    /// The broker's process is gone.
-    #[error(transparent)]
-    Server(#[from] ServerError),
-    /// The queues could not be declared or deleted.
-    #[error("{subject}: {error}")]
-    Topology {
-        /// The subject of the sample.
-        subject: String,
-        /// Why.
-        error: AmqpError,
-    },
-    /// Not all messages came.
-    #[error("{subject}: {found} messages came of {expected}")]
-    Lost {
-        /// The subject of the sample.
-        subject: String,
-        /// Messages that came.
-        found: u64,
-        /// Messages that had to.
-        expected: u64,
-    },
-}
-
 impl Subject<'_> {
-    /// Measures the row. A paced row measures the peak rate first. Where messages stay in the broker, a sample that is not measured goes before: memory that is
-    /// used for the first time costs many times more than the broker's work.
-    pub fn sample(&self) -> Result<Sample, SampleError> {
-        let flow = self.row.flow(self.sample_s, None);
-        if flow.consumer_count == 0 {
-            self.run(self.row.flow(WARM_UP_TIMES * self.sample_s, None))?;
+    /// Measures the scenario. A paced one measures the peak rate first. Where messages stay in the broker, a warm-up goes
+    /// before: memory that is used for the first time costs many times more than the broker's work.
+    pub fn sample(&self) -> Result<Sample> {
+        let flow = |times, rate| self.scenario.flow(times * self.sample_s, rate);
+        if self.scenario.case == CaseName::Publish {
+            self.run(flow(WARM_UP_TIMES, None))?;
         }
-        if !self.row.case.is_paced() {
-            return self.run(flow);
+        let sample = self.run(flow(1.0, None))?;
+        if self.scenario.case != CaseName::Latency {
+            return Ok(sample);
         }
-        let peak = self.run(self.row.flow(self.sample_s, None))?.rate();
-        self.run(self.row.flow(self.sample_s * PACED_TIMES, Some(peak * PACED_SHARE)))
+        self.run(flow(PACED_TIMES, Some(sample.rate() * PACED_SHARE)))
     }
 
-    /// System calls of the broker for each message, in a sample of its own.
-    pub fn count_system_calls(&self, tracer: Tracer) -> Result<Option<f64>, SampleError> {
-        let Some(process_id) = self.server.process_id else { return Ok(None) };
-        let Ok(attached) = tracer.attach(process_id) else { return Ok(None) };
-        let sample = self.run(self.row.flow(self.sample_s, None))?;
+    /// Counts the system calls of the broker for each message, in a sample of its own. A paced sample is two in one, and
+    /// has no count.
+    pub fn count_system_calls(&self, tracer: Tracer) -> Result<Option<f64>> {
+        let process_id = self.server.process_id.filter(|_| self.scenario.case != CaseName::Latency);
+        let Some(attached) = process_id.and_then(|id| tracer.attach(id).ok()) else { return Ok(None) };
+        eprintln!("broker, system calls by {}: {self}", tracer.name());
+        let sample = self.run(self.scenario.flow(COUNTED_SHARE * self.sample_s, None))?;
         Ok(attached.stop().map(|count| count as f64 / sample.count as f64))
     }
 
-    /// In words, for progress and errors.
-    pub fn text(&self) -> String {
-        format!("{}, {}", self.row.text(), self.server.kind.text())
-    }
-
-    fn run(&self, flow: Flow) -> Result<Sample, SampleError> {
-        let failed = |error| SampleError::Topology { subject: self.text(), error };
-        let mut topology = Link::open(self.server.address).map_err(failed)?;
-        declare(&mut topology, &flow).map_err(failed)?;
+    fn run(&self, flow: Flow) -> Result<Sample> {
+        let subject = || self.to_string();
+        let mut topology = Link::open(self.server.address).with_context(subject)?;
+        declare(&mut topology, &flow).with_context(subject)?;
         let sample = self.measure(flow)?;
-        (0..flow.queue_count)
-            .try_for_each(|queue| topology.delete_queue(&queue_name(queue)))
-            .map_err(failed)?;
+        let mut queues = 0..flow.queue_count;
+        queues.try_for_each(|queue| topology.delete_queue(&queue_name(queue))).with_context(subject)?;
         Ok(sample)
     }
 
-    fn measure(&self, flow: Flow) -> Result<Sample, SampleError> {
-        let mut processes =
-            Processes::new(self.text(), SAMPLE_TIME_MAX + Duration::from_secs_f64(flow.duration_s));
+    fn measure(&self, flow: Flow) -> Result<Sample> {
+        let time_max = SAMPLE_TIME_MAX + Duration::from_secs_f64(flow.duration_s);
+        let mut processes = Processes::new(self.to_string(), time_max);
+        // Clients of a node that keeps to some cores have the others.
+        let cores = self.scenario.loop_count.map(|n| CoreRange { start: n as usize, end: usize::MAX });
         let start = |processes: &mut Processes<Role, Measurement>, role| {
-            let task = Task { role, address: self.server.address, flow, cores: self.client_cores };
-            processes.start(role, Command::new, VERB, &task)
+            let task = Task { role, address: self.server.address, flow, cores };
+            processes.start(role, Command::new, "broker-client", &task)
         };
-        let is_round_trip = self.row.case == CaseName::RoundTrip;
+        let is_round_trip = self.scenario.case == CaseName::RoundTrip;
         if !is_round_trip && flow.consumer_count > 0 {
             start(&mut processes, Role::Consumer)?;
             if let (role, None) = processes.next_answer()? {
-                return Err(processes.misbound(role, &[]).into());
+                bail!("{self}: {role:?} has measured before it was bound");
             }
         }
         let before = self.server.usage()?;
@@ -151,34 +120,36 @@ impl Subject<'_> {
         }
         let after = self.server.usage()?;
         processes.finish(|_| true)?;
-        let broker = after.zip(before).map(|(after, before)| after.since(&before));
-        self.add_up(&flow, broker, &processes.close()?)
-    }
-
-    fn add_up(
-        &self,
-        flow: &Flow,
-        broker: Option<ProcessUse>,
-        clients: &[(Role, Measurement)],
-    ) -> Result<Sample, SampleError> {
-        let measured =
-            |wanted| clients.iter().find(|(role, _)| *role == wanted).map(|(_, measured)| measured);
-        let published = measured(Role::Producer).or(measured(Role::RoundTrip));
-        let published = published.copied().unwrap_or_default();
-        let copies = if flow.is_fanout { u64::from(flow.queue_count) } else { 1 };
-        let expected = published.message_count * copies;
-        let last = measured(Role::Consumer).unwrap_or(&published);
-        let (found, end_ns) = (last.message_count, last.end_ns.max(published.end_ns));
-        if measured(Role::Consumer).is_some() && found != expected {
-            return Err(SampleError::Lost { subject: self.text(), found, expected });
+        let broker = after.zip(before).map(|(after, mut before)| {
+            // A thread that has ended took its switches along.
+            before.voluntary_switches = before.voluntary_switches.min(after.voluntary_switches);
+            (BROKER, after.since(&before))
+        });
+        let clients = processes.close()?;
+        let measured = |of: fn(Role) -> bool| {
+            clients.iter().find(|(role, _)| of(*role)).map(|(_, measurement)| *measurement)
+        };
+        let published = measured(|role| role != Role::Consumer).unwrap_or_default();
+        let count = published.message_count * u64::from(flow.copy_count());
+        let consumed = measured(|role| role == Role::Consumer);
+        if let Some(Measurement { message_count, .. }) = consumed {
+            ensure!(message_count == count, "{self}: {message_count} messages came of {count}");
         }
+        let last = consumed.unwrap_or(published);
+        let end_ns = last.end_ns.max(published.end_ns);
+        let clients = clients.iter().map(|(role, measured)| (role.text(), measured.usage));
         Ok(Sample {
-            count: expected,
+            count,
             elapsed_s: end_ns.saturating_sub(published.begin_ns) as f64 / 1e9,
-            broker,
-            clients: clients.iter().map(|(role, measured)| (*role, measured.usage)).collect(),
+            processes: broker.into_iter().chain(clients).collect(),
             latency: last.latency,
         })
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}, {}", self.scenario, self.server.kind.text())
     }
 }
 

@@ -2,24 +2,25 @@
 
 use std::net::SocketAddr;
 
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::histogram::Latency;
-use crate::cores::CoreRange;
-use crate::processes;
-use crate::usage::Usage;
+use super::timing::{Histogram, Latency, now_ns};
+use crate::frame::cores::CoreRange;
+use crate::frame::processes;
+use crate::frame::usage::Usage;
 
 /// The topic exchange of most cases.
 pub const TOPIC_EXCHANGE: &str = "bench";
 /// The fanout exchange.
 pub const FANOUT_EXCHANGE: &str = "fan";
 
-/// The name of queue `index`.
+/// Returns the name of queue `index`.
 pub fn queue_name(index: u32) -> String {
     format!("queue.{index}")
 }
 
-/// The key that leads to queue `index`.
+/// Returns the key that leads to queue `index`.
 pub fn routing_key(index: u32) -> String {
     format!("key.{index}")
 }
@@ -37,7 +38,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Its name in reports.
+    /// The name in reports.
     pub fn text(self) -> &'static str {
         match self {
             Self::Producer => "producer",
@@ -48,7 +49,7 @@ impl Role {
 }
 
 /// The flow of messages in a sample: the same for all contenders.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Flow {
     /// Bytes of a body.
     pub body_size: u32,
@@ -64,20 +65,27 @@ pub struct Flow {
     pub confirm_window: Option<u32>,
     /// Deliveries that are acknowledged at once; `None`: by the broker as it sends them.
     pub ack_each: Option<u32>,
-    /// Messages a second that are published, each batch with the time at which it was due; `None`: as many as go.
+    /// Published messages a second, each batch with the time at which it was due; `None`: as many as the socket takes.
     pub rate_per_s: Option<f64>,
-    /// For how long a producer publishes, in seconds.
+    /// Time in which a producer publishes, in seconds.
     pub duration_s: f64,
-    /// How many messages a connection publishes at most.
+    /// The most messages that a connection publishes.
     pub message_count_max: u64,
+}
+
+impl Flow {
+    /// Returns the number of queues that a message goes to.
+    pub fn copy_count(&self) -> u32 {
+        if self.is_fanout { self.queue_count } else { 1 }
+    }
 }
 
 /// One client of one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// Which.
+    /// The role.
     pub role: Role,
-    /// Where the broker is.
+    /// The address of the broker.
     pub address: SocketAddr,
     /// The flow of messages.
     pub flow: Flow,
@@ -85,20 +93,41 @@ pub struct Task {
     pub cores: Option<CoreRange>,
 }
 
-/// A line a client prints. A consumer is bound, to nothing, as soon as all its connections consume.
+/// A line that a client prints. A consumer is bound, to nothing, as soon as all its connections consume.
 pub type Answer = processes::Answer<Measurement>;
 
 /// Measurements of a client. Times are those of the system's monotonic clock, so that processes can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
-    /// Messages that it published, or that it received.
+    /// Messages that it published, or received.
     pub message_count: u64,
-    /// When it began, in nanoseconds.
+    /// The beginning, in nanoseconds.
     pub begin_ns: u64,
-    /// When it was done, in nanoseconds.
+    /// The end, in nanoseconds.
     pub end_ns: u64,
-    /// Used by its process in the meantime.
+    /// Consumption of the process in between.
     pub usage: Usage,
-    /// How long messages took, where they say when they were due.
+    /// Times that messages took, where they say when they were due.
     pub latency: Option<Latency>,
+}
+
+/// The messages of one connection, or of several together.
+#[derive(Debug)]
+pub struct End {
+    /// Messages that were published, or received.
+    pub count: u64,
+    /// The time at which the last message was written, confirmed, stored, or read.
+    pub ns: u64,
+    /// Times that messages took, where they say when they were due.
+    pub histogram: Histogram,
+}
+
+impl Measurement {
+    /// Measures `work`.
+    pub fn take(work: impl FnOnce() -> Result<End>) -> Result<Measurement> {
+        let (usage, begin_ns) = (Usage::now()?, now_ns());
+        let End { count, ns, histogram } = work()?;
+        let usage = Usage::now()?.since(&usage);
+        Ok(Measurement { message_count: count, begin_ns, end_ns: ns, usage, latency: histogram.latency() })
+    }
 }

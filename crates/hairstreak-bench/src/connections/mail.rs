@@ -3,33 +3,23 @@
 //! One connection of each of two loops hands letters to the other. A round is a batch of letters and one letter back, as
 //! a protocol with a window does: with a batch of 1 a round is a round trip between two threads, both of which sleep.
 
-use std::io;
 use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use anyhow::{Result, bail};
 use hairstreak_transport::Stream;
 use hairstreak_transport::event_loop::{Address, Context, EventLoops, Handle, LoopOptions, Protocol};
-use serde::Serialize;
 use thiserror::Error;
 
-use super::error::{ConnectionsError, failed};
-use crate::statistics::Spread;
+use crate::frame::{Row, Spread, Value};
 
 /// Letters of a batch.
 const BATCH_SIZES: [u32; 3] = [1, 16, 1024];
-/// Nothing came back for as long: the benchmark fails.
+/// The longest wait for an answer, beside the time of the letters.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Letters of one size of batch.
-#[derive(Debug, Serialize)]
-pub(super) struct MailRow {
-    pub batch_size: u32,
-    /// Nanoseconds for each letter, those that come back not counted.
-    pub ns_per_letter: Option<Spread>,
-}
-
-/// What the two connections hand to each other.
+/// A message between the two connections.
 enum Mail {
     /// The partner is there; from the benchmark.
     Partner(Address),
@@ -106,21 +96,19 @@ impl Protocol for Party {
 }
 
 /// Measures each size of batch, `window_count` times about `window` each.
-pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<MailRow>, ConnectionsError> {
-    let failed_to = failed("letters between loops");
-    let loops =
-        EventLoops::start(LoopOptions { loop_count: 2, ..LoopOptions::default() }).map_err(&failed_to)?;
+pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
+    let loops = EventLoops::start(LoopOptions { loop_count: 2, ..LoopOptions::default() })?;
     let handle = loops.handle();
     let (tell, told) = sync_channel(4);
     // A connection needs a stream. The other ends wait in the listener's queue: nothing is written to them.
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(&failed_to)?;
-    let there = listener.local_addr().map_err(&failed_to)?;
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let there = listener.local_addr()?;
     let mut parties = Vec::new();
     for loop_index in 0..2 {
         let party = Party { tell: tell.clone(), partner: None, batch_size: 0, batches_left: 0 };
-        let stream = Stream::connect_tcp(there).map_err(&failed_to)?;
+        let stream = Stream::connect_tcp(there)?;
         handle.add(Some(loop_index), stream, party);
-        parties.push(address(&told).map_err(&failed_to)?);
+        parties.push(address(&told)?);
     }
     handle.send(parties[0], Mail::Partner(parties[1]));
     handle.send(parties[1], Mail::Partner(parties[0]));
@@ -130,27 +118,32 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<MailRow
         let run = |batch_count| run(&handle, &told, parties[0], batch_size, batch_count);
         // How many batches take about as long as a window is found out by a shorter run.
         let mut batch_count = 100;
-        let mut time = run(batch_count).map_err(&failed_to)?;
+        let mut time = run(batch_count)?;
         while time < window / 10 {
             batch_count *= 2;
-            time = run(batch_count).map_err(&failed_to)?;
+            time = run(batch_count)?;
         }
         let batch_count = (f64::from(batch_count) * window.as_secs_f64() / time.as_secs_f64()) as u32;
-        let times = (0..window_count).map(|_| run(batch_count)).collect::<io::Result<Vec<Duration>>>();
+        let times = (0..window_count).map(|_| run(batch_count)).collect::<Result<Vec<Duration>>>();
         let letter_count = f64::from(batch_count) * f64::from(batch_size);
-        let each = times.map_err(&failed_to)?.into_iter().map(|time| time.as_secs_f64() * 1e9 / letter_count);
-        rows.push(MailRow { batch_size, ns_per_letter: Spread::of(each) });
+        let each = times?.into_iter().map(|time| time.as_secs_f64() * 1e9 / letter_count);
+        let row = Row::default().show("batch_size", "batch", Value::count(batch_size)).show(
+            "ns_per_letter",
+            "ns a letter",
+            Value::spread(Spread::of(each), |ns| format!("{ns:.1}")),
+        );
+        rows.push(row);
     }
     // The other ends go, so that the loops do not wait for what they might still send.
     drop(listener);
-    loops.stop().map_err(&failed_to)?;
+    loops.stop()?;
     Ok(rows)
 }
 
-fn address(told: &Receiver<Told>) -> io::Result<Address> {
+fn address(told: &Receiver<Told>) -> Result<Address> {
     match told.recv_timeout(PATIENCE) {
         Ok(Told::Here(address)) => Ok(address),
-        _ => Err(io::ErrorKind::TimedOut.into()),
+        _ => bail!("no answer between two event loops in time"),
     }
 }
 
@@ -161,11 +154,11 @@ fn run(
     from: Address,
     batch_size: u32,
     batch_count: u32,
-) -> io::Result<Duration> {
+) -> Result<Duration> {
     let start = Instant::now();
     handle.send(from, Mail::Run { batch_size, batch_count });
     match told.recv_timeout(PATIENCE + Duration::from_secs(60)) {
         Ok(Told::Done) => Ok(start.elapsed()),
-        _ => Err(io::ErrorKind::TimedOut.into()),
+        _ => bail!("no answer between two event loops in time"),
     }
 }

@@ -14,12 +14,8 @@
 
 mod benchmark;
 mod clients;
-mod error;
 mod mail;
-mod peers;
-mod report;
 mod server;
 
-pub use benchmark::run;
-pub use error::ConnectionsError;
-pub use server::{ServerKind, serve};
+pub use benchmark::{Settings, run};
+pub use server::take_part;

@@ -1,4 +1,4 @@
-//! The transports and targets of H3: across which transport messages go, and where a message counts as arrived.
+//! The contenders of H3: a transport, and the place where a message counts as arrived.
 
 use std::fmt;
 
@@ -6,9 +6,13 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::data::Time;
+use crate::frame::name;
 
-/// A transport under test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+/// Names of the receiving nodes. Sender A sends to node A, sender B to node B.
+pub const NODES: [char; 2] = ['A', 'B'];
+
+/// A transport under test. Its name is the scheme of its endpoints, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
     /// TCP: the paper's baseline, there over InfiniBand.
@@ -20,7 +24,7 @@ pub enum Transport {
 }
 
 /// A broker whose queues are a target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Broker {
     /// Our node, in the agent's process.
@@ -29,8 +33,8 @@ pub enum Broker {
     Rabbitmq,
 }
 
-/// Where a message counts as arrived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+/// The place where a message counts as arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// The receiving host's memory: the transport alone.
@@ -39,54 +43,29 @@ pub enum Target {
     Hairstreak,
     /// A queue of RabbitMQ, to which the sender publishes over tcp.
     Rabbitmq,
-    /// A queue of RabbitMQ, to which the receiving host publishes over loopback tcp what came across the transport: the
-    /// paper's own path.
+    /// A queue of RabbitMQ, to which the receiving host publishes over loopback tcp, behind the transport: the paper's own
+    /// path.
     RabbitmqLoopback,
 }
 
-/// A node of the receiving cluster, and the sender that belongs to this node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Node {
-    /// The node of the `.A` queues.
-    A,
-    /// The node of the `.B` queues.
-    B,
+/// A transport, and a target behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Contender {
+    /// The transport.
+    pub transport: Transport,
+    /// The target.
+    pub target: Target,
 }
 
-/// Both nodes.
-pub const NODES: [Node; 2] = [Node::A, Node::B];
-
 impl Transport {
-    /// The name in reports, which is the scheme of its endpoints, too.
-    pub fn text(self) -> &'static str {
-        match self {
-            Transport::Tcp => "tcp",
-            Transport::Shm => "shm",
-            Transport::Vortex => "vortex",
-        }
-    }
-
-    /// The time of its rates. On the way to `target` by loopback there is no other than the host's.
-    pub fn time(self, target: Target) -> Time {
-        match (self, target) {
-            (Transport::Vortex, Target::Across | Target::Hairstreak) => Time::Fabric,
-            _ => Time::Wall,
-        }
-    }
-
-    /// The topic exchange of this transport.
+    /// Name of the topic exchange.
     pub fn exchange(self) -> String {
-        format!("h3.{}", self.text())
-    }
-
-    /// The queue of this transport on `node`.
-    pub fn queue(self, node: Node) -> String {
-        format!("h3.{}.{node}", self.text())
+        format!("h3.{}", name(&self))
     }
 }
 
 impl Target {
-    /// The broker whose queues these are.
+    /// Returns the broker whose queues these are.
     pub fn broker(self) -> Option<Broker> {
         match self {
             Target::Across => None,
@@ -95,17 +74,7 @@ impl Target {
         }
     }
 
-    /// The name in files.
-    pub fn text(self) -> &'static str {
-        match self {
-            Target::Across => "across",
-            Target::Hairstreak => "hairstreak",
-            Target::Rabbitmq => "rabbitmq",
-            Target::RabbitmqLoopback => "rabbitmq-loopback",
-        }
-    }
-
-    /// In words.
+    /// The target in words.
     pub fn words(self) -> &'static str {
         match self {
             Target::Across => "across the transport",
@@ -116,21 +85,30 @@ impl Target {
     }
 }
 
-impl fmt::Display for Node {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Node::A => "A",
-            Node::B => "B",
-        })
+impl Contender {
+    /// The time of its rates. On the way to a target by loopback there is no time but the host's.
+    pub fn time(self) -> Time {
+        match (self.transport, self.target) {
+            (Transport::Vortex, Target::Across | Target::Hairstreak) => Time::Fabric,
+            _ => Time::Wall,
+        }
+    }
+
+    /// The short name in tables.
+    pub fn name(self) -> String {
+        let behind = match self.target {
+            Target::Across => "",
+            Target::Hairstreak => " > hairstreak",
+            Target::Rabbitmq => " > rabbitmq",
+            Target::RabbitmqLoopback => " > tcp > rabbitmq",
+        };
+        let time = if self.time() == Time::Fabric { " (fabric time)" } else { "" };
+        format!("{}{behind}{time}", name(&self.transport))
     }
 }
 
-/// The pattern that binds the queue of `node`.
-pub fn binding(node: Node) -> String {
-    format!("*.{node}")
-}
-
-/// The routing key of messages of `size` bytes for `node`.
-pub fn routing_key(size: usize, node: Node) -> String {
-    format!("{size}.{node}")
+impl fmt::Display for Contender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", name(&self.transport), self.target.words())
+    }
 }

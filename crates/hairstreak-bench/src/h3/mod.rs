@@ -9,7 +9,8 @@
 //! Invariants: a run counts only if every message of it has arrived with its bytes, in its order; a sample is a window of
 //! fixed length; nobody consumes while a run is measured.
 //!
-//! Reading order: `contender` and `plan` (which runs), `data` (what is sent and counted), `agent`, `controller`, `results`.
+//! Reading order: `contender` and `plan` (the runs), `data` (messages and the count of arrivals), `agent`, `controller`,
+//! `results`.
 
 mod agent;
 mod contender;
@@ -17,8 +18,7 @@ mod controller;
 mod data;
 mod plan;
 mod results;
-mod statistics;
 
-pub use agent::{AgentError, serve};
-pub use contender::{Broker, Transport};
-pub use controller::{H3Error, HostRole, run};
+pub use agent::serve;
+pub use controller::run;
+pub use plan::{AgentSettings, Settings};

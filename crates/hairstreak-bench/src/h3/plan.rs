@@ -1,10 +1,17 @@
-//! The plan: Table 1 of the paper, scaled to a duration and to the memory of the hosts.
+//! The plan: the options, and Table 1 of the paper, scaled to a duration and to the memory of the hosts.
 
-use super::contender::{Target, Transport};
-use super::data::{HEADER_SIZE, Time};
+use std::net::SocketAddr;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+
+use super::contender::{Broker, Contender, Target, Transport};
+use super::data::{Clock, HEADER_SIZE, Time};
+use crate::broker::RABBITMQ_PROGRAM;
 
 /// Table 1 of the paper: bytes of a message, messages of a run, runs. Cells that the paper leaves blank have the value above.
-pub const TABLE_1: [(usize, u64, u32); 15] = [
+const TABLE_1: [(usize, u64, u32); 15] = [
     (8, 20_000_000, 2),
     (16, 20_000_000, 2),
     (32, 20_000_000, 2),
@@ -33,25 +40,95 @@ const SMALL_WINDOW_NS: u64 = 2_000_000;
 const FABRIC_WINDOW_NS: u64 = 50_000;
 /// Every bit of a vortex run goes through a simulated switch: it has this part of the others' messages.
 pub const VORTEX_SCALE: f64 = 0.1;
-/// Memory for a message beside its body: in a queue of our node, and in one of RabbitMQ. Both are bounds of ours, above what was seen.
+/// Memory for a message beside its body: in a queue of our node, and in one of RabbitMQ. Both are bounds of ours, above the
+/// figures that were seen.
 const NODE_OVERHEAD: u64 = 256;
 const RABBITMQ_OVERHEAD: u64 = 2048;
 /// No transport is faster: memory is made ready for so many bytes a nanosecond and node.
 const RATE_BYTES_PER_NS: u64 = 16;
-
-/// No RabbitMQ takes more messages a millisecond and node: what lay in buffers beyond that would only prolong a run.
+/// No RabbitMQ takes more messages a millisecond and node: messages in buffers beyond that would only prolong a run.
 const RABBITMQ_COUNT_PER_MS: u64 = 200;
 const NS_PER_MS: u64 = 1_000_000;
 
-/// How long and how much is sent.
+/// The options of `hairstreak-bench h3`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Messages of a run, in parts of the paper's counts; up to 0.01 each size has one run, with windows of 2 ms instead of 10
+    #[arg(long, default_value = "0.001", value_parser = scale)]
+    pub scale: f64,
+    /// Only these sizes of Table 1 in bytes [default: all, 8 to 131072 by powers of two]
+    #[arg(long = "size", value_delimiter = ',', value_parser = size)]
+    pub sizes: Vec<usize>,
+    /// Only these transports [default: all]
+    #[arg(long = "transport", value_enum, value_delimiter = ',')]
+    pub transports: Vec<Transport>,
+    /// Only the queues of these brokers [default: hairstreak, and rabbitmq if it is installed]
+    #[arg(long = "broker", value_enum, value_delimiter = ',')]
+    pub brokers: Vec<Broker>,
+    /// An agent that runs already: sender=ADDRESS:PORT or receiver=ADDRESS:PORT, up to two of each [default: processes on this host]
+    #[arg(long = "host", value_name = "ROLE=ADDRESS", value_parser = host)]
+    pub hosts: Vec<(Side, SocketAddr)>,
+    /// Memory for the messages of a run, in MiB [default: a quarter of the available memory of the smallest host]
+    #[arg(long = "memory", value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
+    pub memory_mib: Option<u64>,
+    /// Directory of h3.html, h3.json and h3.csv
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub out: String,
+    /// Print the report as JSON instead of tables
+    #[arg(long)]
+    pub json: bool,
+    /// The script that starts RabbitMQ on this host
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+/// The options of `hairstreak-bench h3-agent`.
+#[derive(Clone, Debug, Args)]
+pub struct AgentSettings {
+    /// The address for controllers. Any program that reaches this address can have this host send, receive and start brokers
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7700")]
+    pub bind: SocketAddr,
+    /// The script that starts RabbitMQ on this host
+    #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
+    pub rabbitmq: String,
+}
+
+/// The side of the cluster that a host is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Side {
+    /// It sends.
+    Sender,
+    /// It receives.
+    Receiver,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale = text.parse().ok().filter(|scale| (1e-6..=10.0).contains(scale));
+    scale.ok_or_else(|| "a number from 0.000001 to 10".to_owned())
+}
+
+fn size(text: &str) -> Result<usize, String> {
+    let size = text.parse().ok().filter(|size| TABLE_1.iter().any(|row| row.0 == *size));
+    size.ok_or_else(|| "a power of two from 8 to 131072".to_owned())
+}
+
+fn host(text: &str) -> Result<(Side, SocketAddr), String> {
+    let parts = text.split_once('=').map(|(side, address)| (Side::from_str(side, false), address.parse()));
+    let Some((Ok(side), Ok(address))) = parts else {
+        return Err("a host is sender=ADDRESS:PORT or receiver=ADDRESS:PORT, where an agent listens".into());
+    };
+    Ok((side, address))
+}
+
+/// Number and duration of the messages.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// The asked scale.
     pub scale: f64,
-    /// Bytes that the messages of a run may have on each node.
-    pub node_bytes: u64,
+    /// Bytes that the messages of a run may have on both nodes together.
+    pub memory_bytes: u64,
     /// Length of a window in nanoseconds of the host's time.
-    pub wall_window_ns: u64,
+    wall_window_ns: u64,
     /// The sizes.
     pub rows: Vec<Row>,
 }
@@ -71,17 +148,32 @@ pub struct Row {
     pub runs: u32,
 }
 
-/// How many messages a sender sends, and for how long.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Number and duration of the messages of one sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Extent {
-    /// At least so many.
+    /// The least number.
     pub count_min: u64,
-    /// At most so many, whatever the duration.
+    /// The largest number, whatever the duration.
     pub count_max: u64,
-    /// At least so long, in nanoseconds.
+    /// The shortest duration, in nanoseconds of `time`.
     pub duration_ns: u64,
-    /// In this time.
+    /// The time of the duration.
     pub time: Time,
+}
+
+impl Extent {
+    /// Returns the clock of the duration of a flow to `endpoint`.
+    pub fn clock(&self, endpoint: &str) -> Result<Clock> {
+        match self.time {
+            Time::Wall => Ok(Clock::Wall),
+            Time::Fabric => Clock::of(&endpoint.parse()?),
+        }
+    }
+
+    /// Returns whether `count` messages in `elapsed_ns` are enough.
+    pub fn is_over(&self, count: u64, elapsed_ns: u64) -> bool {
+        count >= self.count_max || (count >= self.count_min && elapsed_ns >= self.duration_ns)
+    }
 }
 
 impl Plan {
@@ -95,12 +187,13 @@ impl Plan {
             let scale = if count < fits { scale } else { count as f64 / paper_count as f64 };
             Row { size, paper_count, scale, count, runs: if is_small { 1 } else { runs } }
         };
-        Plan {
-            scale,
-            node_bytes: memory_bytes / 2,
-            wall_window_ns: if is_small { SMALL_WINDOW_NS } else { WINDOW_NS },
-            rows: rows.map(row).collect(),
-        }
+        let wall_window_ns = if is_small { SMALL_WINDOW_NS } else { WINDOW_NS };
+        Plan { scale, memory_bytes, wall_window_ns, rows: rows.map(row).collect() }
+    }
+
+    /// Bytes that the messages of a run may have on each node.
+    pub fn node_bytes(&self) -> u64 {
+        self.memory_bytes / 2
     }
 
     /// Length of a window in nanoseconds of that time.
@@ -111,32 +204,27 @@ impl Plan {
         }
     }
 
-    /// How much each sender sends in a run of `row` across `transport` to `target`.
-    pub fn extent(&self, row: Row, transport: Transport, target: Target) -> Extent {
-        let time = transport.time(target);
+    /// The extent of each sender's messages in a run of `row`.
+    pub fn extent(&self, row: Row, contender: Contender) -> Extent {
+        let time = contender.time();
         let (size, duration_ns) = (row.size as u64, WINDOWS_SENT * self.window_ns(time));
-        let scaled = match transport {
+        let scaled = match contender.transport {
             Transport::Vortex => (row.count as f64 * VORTEX_SCALE) as u64,
             Transport::Tcp | Transport::Shm => row.count,
         };
-        let overhead = match target {
-            Target::Across => HEADER_SIZE as u64,
-            Target::Hairstreak => NODE_OVERHEAD,
-            Target::Rabbitmq | Target::RabbitmqLoopback => RABBITMQ_OVERHEAD,
-        };
-        let fits = (self.node_bytes / (size + overhead)).max(1);
-        let count_min = (scaled / 2).clamp(1, fits);
-        let count_max = match target {
+        // Beside the fitting number, the largest number of messages that anything takes in this time.
+        let (overhead, carried) = match contender.target {
             Target::Across => {
-                let carried = RATE_BYTES_PER_NS * duration_ns / (size + overhead);
-                fits.min(carried.max(count_min))
+                (HEADER_SIZE as u64, RATE_BYTES_PER_NS * duration_ns / (size + HEADER_SIZE as u64))
             }
-            Target::Hairstreak => fits,
+            Target::Hairstreak => (NODE_OVERHEAD, u64::MAX),
             Target::Rabbitmq | Target::RabbitmqLoopback => {
-                fits.min((RABBITMQ_COUNT_PER_MS * duration_ns / NS_PER_MS).max(count_min))
+                (RABBITMQ_OVERHEAD, RABBITMQ_COUNT_PER_MS * duration_ns / NS_PER_MS)
             }
         };
-        Extent { count_min, count_max, duration_ns, time }
+        let fits = (self.node_bytes() / (size + overhead)).max(1);
+        let count_min = (scaled / 2).clamp(1, fits);
+        Extent { count_min, count_max: fits.min(carried.max(count_min)), duration_ns, time }
     }
 }
 
@@ -184,7 +272,7 @@ mod tests {
                 for (target, overhead) in
                     [(Target::Across, 4), (Target::Hairstreak, 256), (Target::RabbitmqLoopback, 2048)]
                 {
-                    let extent = plan.extent(row, Transport::Tcp, target);
+                    let extent = plan.extent(row, Contender { transport: Transport::Tcp, target });
                     assert!(extent.count_min <= extent.count_max, "{extent:?}");
                     assert!(2 * extent.count_max * (row.size as u64 + overhead) <= memory, "{extent:?}");
                 }
@@ -195,11 +283,20 @@ mod tests {
     #[test]
     fn a_run_goes_on_for_more_windows_than_it_needs() {
         let plan = Plan::new(0.001, GIB, &[8]);
-        let extent = |transport| plan.extent(plan.rows[0], transport, Target::Across);
+        let extent = |transport| plan.extent(plan.rows[0], Contender { transport, target: Target::Across });
         let windows = |transport, time| extent(transport).duration_ns as f64 / plan.window_ns(time) as f64;
         assert!(windows(Transport::Shm, Time::Wall) > WINDOWS_MIN as f64);
         assert!(windows(Transport::Vortex, Time::Fabric) > WINDOWS_MIN as f64);
         let counts = [Transport::Tcp, Transport::Vortex].map(|transport| extent(transport).count_min);
         assert_eq!(counts, [10_000, 1_000]);
+    }
+
+    #[test]
+    fn a_host_is_a_side_and_an_address() {
+        let address = "10.0.0.2:7700".parse().unwrap();
+        assert_eq!(host("receiver=10.0.0.2:7700"), Ok((Side::Receiver, address)));
+        for wrong in ["10.0.0.2:7700", "broker=10.0.0.2:7700", "sender=10.0.0.2", "sender=host:7700"] {
+            assert!(host(wrong).unwrap_err().starts_with("a host is "), "{wrong}");
+        }
     }
 }

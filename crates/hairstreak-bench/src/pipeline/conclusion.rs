@@ -1,6 +1,6 @@
 //! The source's second conclusion, by the figures of this run: where tasks take time, few in flight are enough.
 
-use super::report::Case;
+use super::benchmark::Case;
 
 /// What costs less is as good as the most in flight.
 pub const COST_PERCENT_MAX: f64 = 5.0;
@@ -11,7 +11,7 @@ type Rate = fn(&Case) -> Option<f64>;
 /// States in each row what it costs against the one with the most in flight where tasks take as long, and says for each such
 /// time what the smallest is that costs little. Nothing of a time that has one row only. `cases` are in the plan's order.
 pub fn compare_windows(cases: &mut [Case]) -> Vec<String> {
-    let alike = cases.chunk_by_mut(|one, other| one.task_us == other.task_us);
+    let alike = cases.chunk_by_mut(|one, other| one.row.task_us == other.row.task_us);
     alike.filter(|cases| cases.len() > 1).map(compare).collect()
 }
 
@@ -22,7 +22,7 @@ fn compare(cases: &mut [Case]) -> String {
             let (most, this) = (rate(&cases[0])?, rate(&cases[index])?);
             Some(100.0 * (1.0 - this / most))
         };
-        let (ours, rival) = (cost(|case| Some(case.rates.ours)), cost(|case| case.rates.rival));
+        let (ours, rival) = (cost(|case| Some(case.ours.median)), cost(|case| Some(case.rival?.median)));
         (cases[index].cost_percent, cases[index].rival_cost_percent) = (ours, rival);
     }
     let smallest = |name: &str, cost: Rate, count: fn(&Case) -> String| {
@@ -37,20 +37,25 @@ fn compare(cases: &mut [Case]) -> String {
         })
     };
     let ours = smallest("window", |case| case.cost_percent, Case::window_text);
-    let rival =
-        smallest("batch of libzmq", |case| case.rival_cost_percent, |case| case.in_flight.to_string());
+    let rival = smallest(
+        "batch of libzmq",
+        |case| case.rival_cost_percent,
+        |case| case.row.in_flight_count.to_string(),
+    );
     let sentences: Vec<String> = ours.into_iter().chain(rival).collect();
-    format!("Tasks of {} us: {}.", cases[0].task_us, sentences.join("; "))
+    format!("Tasks of {} us: {}.", cases[0].row.task_us, sentences.join("; "))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::tests::case;
     use super::{Case, compare_windows};
+    use crate::frame::Spread;
+    use crate::pipeline::benchmark::tests::case;
 
     fn row(task_us: u64, in_flight: u64, ours: f64, rival: Option<f64>) -> Case {
-        let mut row = Case { task_us, ..case(in_flight, &[]) };
-        (row.rates.ours, row.rates.rival) = (ours, rival);
+        let mut row = case(in_flight, task_us, &[]);
+        let spread = |rate| Spread { median: rate, min: rate, max: rate };
+        (row.ours, row.rival) = (spread(ours), rival.map(spread));
         row
     }
 

@@ -1,7 +1,7 @@
 //! `hairstreak-bench pipeline`: tasks from a ventilator through four workers to a sink, with a bound on those in flight.
 //!
 //! The question is that of "Batch Acknowledged Pipelines with ZeroMQ": what does it cost to know that results have come?
-//! Six processes over tcp or ipc, tasks of 8 bytes, three ways of doing it ([`Scheme`]) with the same number in flight: the
+//! Six processes over tcp or ipc, tasks of 8 bytes, three schemes with the same number in flight: the
 //! article's own on libzmq (a batch, then one acknowledgement from the sink), the one its readers asked for (REQ/REP,
 //! one message or a block of them at a time), and ours (`hairstreak::pipeline`, its window). And what it costs where tasks take time, which is the article's second conclusion.
 //!
@@ -9,16 +9,11 @@
 //! ventilator has the clock: from the first task sent to knowing that all are done.
 
 mod benchmark;
-mod chart;
 mod conclusion;
 mod part;
 mod plan;
-mod report;
 mod sample;
-mod table;
-mod task;
 
-pub use benchmark::{PipelineError, run};
-pub use part::{PartError, take_part};
-pub use sample::SampleError;
-pub use task::{Scheme, Transport};
+pub use benchmark::run;
+pub use part::take_part;
+pub use plan::Settings;

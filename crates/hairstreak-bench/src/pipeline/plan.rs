@@ -3,8 +3,39 @@
 
 use std::ops::RangeInclusive;
 
-use super::task::{Scheme, Transport, WORKER_COUNT};
-use crate::arguments::PipelineSettings;
+use clap::Args;
+
+use super::sample::{Scheme, Transport, WORKER_COUNT};
+use crate::frame::{Common, RivalOptions, sorted};
+
+/// The options of `hairstreak-bench pipeline`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Draw charts too, pipeline.svg and one for each time that tasks take, in this directory
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<String>,
+    /// Only with so many tasks in flight [default: 1000000 (no flow control),1000,100,50,10,1]
+    #[arg(long = "in-flight", value_delimiter = ',', value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub in_flight_counts: Vec<u64>,
+    /// Only tasks that take a worker so many microseconds, at most 10000 [default: 0,10,100,1000; those that take time with
+    /// 10 to 1000 in flight]
+    #[arg(long = "task-us", value_delimiter = ',', value_name = "US",
+        value_parser = clap::value_parser!(u64).range(0..=10_000))]
+    pub task_us: Vec<u64>,
+    /// The transport
+    #[arg(long, value_enum, default_value = "tcp")]
+    pub transport: Transport,
+    /// Tasks of each sample, fewer where that would take too long [default: by what is in flight]
+    #[arg(long = "tasks", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=100_000_000))]
+    pub task_count: Option<u64>,
+    /// Sampling and output.
+    #[command(flatten)]
+    pub common: Common,
+    /// The rival.
+    #[command(flatten)]
+    pub rival: RivalOptions,
+}
 
 /// The article's sizes, and one by one, which its readers asked for.
 const IN_FLIGHT_COUNTS: [u64; 6] = [1_000_000, 1_000, 100, 50, 10, 1];
@@ -57,15 +88,8 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for `settings`.
-    pub fn new(settings: &PipelineSettings) -> Self {
-        let or = |asked: &[u64], default: &[u64]| {
-            let counts = if asked.is_empty() { default } else { asked };
-            let mut counts = counts.to_vec();
-            counts.sort_unstable();
-            counts.dedup();
-            counts
-        };
-        let in_flight_counts = or(&settings.in_flight_counts, &IN_FLIGHT_COUNTS);
+    pub fn new(settings: &Settings) -> Self {
+        let in_flight_counts = sorted(&settings.in_flight_counts, &IN_FLIGHT_COUNTS);
         let is_asked = !settings.in_flight_counts.is_empty();
         let is_row =
             |row: &Row| row.task_us == 0 || is_asked || TIMED_IN_FLIGHT.contains(&row.in_flight_count);
@@ -73,14 +97,13 @@ impl Plan {
             let counts = in_flight_counts.iter().rev();
             counts.map(move |&in_flight_count| Row { in_flight_count, task_us }).filter(is_row)
         };
-        let rows = or(&settings.task_us, &TASK_US).into_iter().flat_map(rows_of).collect();
-        let repeat_count = if settings.quick { REPEAT_COUNT_QUICK } else { REPEAT_COUNT };
+        let rows = sorted(&settings.task_us, &TASK_US).into_iter().flat_map(rows_of).collect();
         Self {
             rows,
             transport: settings.transport,
-            repeat_count: settings.repeats.unwrap_or(repeat_count),
+            repeat_count: settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT_QUICK),
             task_count: settings.task_count,
-            is_quick: settings.quick,
+            is_quick: settings.common.quick,
         }
     }
 
@@ -130,7 +153,7 @@ pub fn window(in_flight_count: u64) -> Option<u64> {
     (in_flight_count != UNBOUNDED_COUNT).then_some(in_flight_count)
 }
 
-/// What ours has to reach in `row`, if anything was said.
+/// Returns the target of ours in `row`: its rate in times of libzmq's batches.
 pub fn target(row: Row) -> Option<f64> {
     let said = TARGETS.iter().find(|(count, _)| *count == row.in_flight_count);
     said.filter(|_| row.task_us == 0).map(|(_, target)| *target)
@@ -138,17 +161,11 @@ pub fn target(row: Row) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::{Plan, Row, Scheme, UNBOUNDED_COUNT, target, window};
-    use crate::arguments::{Arguments, Benchmark};
+    use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
-        let line = format!("hairstreak-bench pipeline {options}");
-        match Arguments::parse_from(line.split_whitespace()).benchmark {
-            Benchmark::Pipeline(settings) => Plan::new(&settings),
-            other => panic!("not the benchmark: {other:?}"),
-        }
+        Plan::new(&parse(options))
     }
 
     fn row(in_flight_count: u64, task_us: u64) -> Row {

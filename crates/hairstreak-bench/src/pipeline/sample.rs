@@ -1,30 +1,136 @@
-//! One sample: the six processes of a pipeline, and what they measured.
+//! One sample: the tasks of its processes, and their measurements together.
 //!
-//! The ventilator is started first, then the sink, then the workers, each when what it connects to is bound. Workers are
-//! told to finish when ventilator and sink have measured, these when the workers have: until then they may be needed.
+//! The ventilator listens first, then the sink, and then the workers connect. The ventilator has the clock.
 
+use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
-use super::task::{Measurement, Role, Scheme, Task, Transport, WORKER_COUNT};
-use crate::processes::{ProcessError, Processes};
-use crate::usage::Usage;
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-/// Beyond this a sample hangs; the slowest take some twenty seconds.
+use crate::frame::name;
+use crate::frame::processes::{Processes, play};
+use crate::frame::usage::Usage;
+
+/// The longest time of a sample. The slowest take some twenty seconds.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(150);
+
+/// Bytes of a task: its number.
+pub const TASK_SIZE: usize = 8;
+/// Workers of every pipeline.
+pub const WORKER_COUNT: usize = 4;
+
+/// The way in which the ventilator learns what is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Ours: each task is settled by itself, and a window of tasks may be unsettled.
+    Window,
+    /// libzmq, PUSH and PULL: so many tasks, then one acknowledgement from the sink.
+    Batches,
+    /// libzmq, REQ and REP: so many tasks in one message, then its reply, from the sink through the worker.
+    Blocks,
+}
+
+impl Scheme {
+    /// The name in messages to people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Window => "hairstreak, window",
+            Self::Batches => "libzmq, batches",
+            Self::Blocks => "libzmq, REQ/REP blocks",
+        }
+    }
+}
+
+/// The transport of tasks and results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// TCP on the loopback interface
+    Tcp,
+    /// Unix sockets with abstract names; ours go on in shared memory
+    Ipc,
+}
+
+impl Transport {
+    /// Its name in endpoints, reports and options.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Tcp => "tcp",
+            Self::Ipc => "ipc",
+        }
+    }
+
+    /// Returns an endpoint at which this process may listen. `name` distinguishes its sockets.
+    pub fn free_endpoint(self, name: &str) -> String {
+        match self {
+            Self::Tcp => "tcp://127.0.0.1:*".to_owned(),
+            Self::Ipc => format!("ipc://@hairstreak-bench-{}-{name}", std::process::id()),
+        }
+    }
+}
+
+/// A process of a pipeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Hands out tasks and has the clock.
+    Ventilator,
+    /// Receives the results.
+    Sink,
+    /// Makes a result of each task; this one has this number.
+    Worker(usize),
+}
+
+/// The task of a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The scheme.
+    pub scheme: Scheme,
+    /// The process.
+    pub role: Role,
+    /// The transport.
+    pub transport: Transport,
+    /// The window, the batch or the block; unbounded, a window that grows by itself.
+    pub in_flight_count: u64,
+    /// Tasks of the sample.
+    pub task_count: u64,
+    /// The time that a worker spends on a task, in microseconds.
+    pub task_us: u64,
+    /// The endpoints of the members that listen already: tasks and control of the ventilator, results of the sink.
+    pub endpoints: Vec<String>,
+    /// The libzmq to load.
+    pub libzmq: String,
+}
+
+/// The measurement of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Tasks it sent, passed on or received.
+    pub task_count: u64,
+    /// The clock of this process since its first task, in seconds.
+    pub elapsed_s: f64,
+    /// Used by this process since its first task.
+    pub usage: Usage,
+    /// The most memory it ever had, in bytes.
+    pub peak_size: u64,
+}
 
 /// What is sampled.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// How.
+    /// The scheme.
     pub scheme: Scheme,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
     /// The window, the batch or the block; unbounded, a window that grows by itself.
     pub in_flight_count: u64,
     /// Tasks.
     pub task_count: u64,
-    /// How long a worker has each, in microseconds.
+    /// The time that a worker spends on a task, in microseconds.
     pub task_us: u64,
     /// The libzmq to load.
     pub libzmq: &'a str,
@@ -61,101 +167,28 @@ impl Sample {
     }
 }
 
-/// Why there is no sample.
-#[derive(Debug, thiserror::Error)]
-pub enum SampleError {
-    /// Its processes did not do what they had to.
-    #[error(transparent)]
-    Processes(#[from] ProcessError),
-    /// The tasks that the workers had are not those of the sample.
-    #[error("{subject}: the workers had {found} tasks of {expected}")]
-    Shares {
-        /// What was being measured.
-        subject: String,
-        /// Tasks the workers say they had.
-        found: u64,
-        /// Tasks of the sample.
-        expected: u64,
-    },
-}
-
 impl Subject<'_> {
-    /// Measures it in fresh processes.
-    pub fn sample(&self) -> Result<Sample, SampleError> {
-        Run::new(self).run()
-    }
-
-    /// In words, for progress and errors.
-    pub fn text(&self) -> String {
-        let Self { scheme, transport, in_flight_count, task_count, task_us, .. } = self;
-        let (scheme, transport) = (scheme.text(), transport.text());
-        format!("{scheme} over {transport}, {in_flight_count} in flight, {task_count} tasks of {task_us} us")
-    }
-}
-
-/// A sample under way.
-struct Run<'a> {
-    subject: &'a Subject<'a>,
-    processes: Processes<Role, Measurement>,
-    /// Where workers get tasks.
-    tasks_endpoint: String,
-}
-
-impl<'a> Run<'a> {
-    fn new(subject: &'a Subject<'a>) -> Self {
-        let processes = Processes::new(subject.text(), SAMPLE_TIME_MAX);
-        Self { subject, processes, tasks_endpoint: String::new() }
-    }
-
-    fn run(mut self) -> Result<Sample, SampleError> {
-        let is_worker = |role: Role| matches!(role, Role::Worker(_));
-        self.start(Role::Ventilator, Vec::new())?;
-        while self.processes.count() < WORKER_COUNT + 2 || !self.processes.has_measured(|_| true) {
-            match self.processes.next_answer()? {
-                (role, Some(endpoints)) => self.start_next(role, endpoints)?,
-                (_, None) if self.processes.has_measured(|role| !is_worker(role)) => {
-                    self.processes.finish(is_worker)?
-                }
-                (_, None) => {}
-            }
-        }
-        self.processes.finish(|_| true)?;
-        self.close()
-    }
-
-    fn start(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), ProcessError> {
-        let task = Task {
-            scheme: self.subject.scheme,
-            role,
-            transport: self.subject.transport,
-            in_flight_count: self.subject.in_flight_count,
-            task_count: self.subject.task_count,
-            task_us: self.subject.task_us,
-            endpoints,
-            libzmq: self.subject.libzmq.to_owned(),
-        };
-        self.processes.start(role, Command::new, "part", &task)
-    }
-
-    /// A part listens: starts those that connect to it.
-    fn start_next(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), ProcessError> {
-        match (role, &endpoints[..]) {
-            (Role::Ventilator, [tasks, control]) => {
-                self.tasks_endpoint.clone_from(tasks);
-                self.start(Role::Sink, vec![control.clone()])
-            }
-            (Role::Sink, [results]) => {
-                let places = vec![self.tasks_endpoint.clone(), results.clone()];
-                (0..WORKER_COUNT).try_for_each(|number| self.start(Role::Worker(number), places.clone()))
-            }
-            _ => Err(self.processes.misbound(role, &endpoints)),
-        }
-    }
-
-    /// All have answered: adds up.
-    fn close(self) -> Result<Sample, SampleError> {
+    /// Measures in fresh processes.
+    pub fn sample(&self) -> Result<Sample> {
+        let workers = (0..WORKER_COUNT).map(Role::Worker).collect();
+        let waves = [vec![Role::Ventilator], vec![Role::Sink], workers];
+        let has_clock = |role| !matches!(role, Role::Worker(_));
+        let processes: Processes<Role, Measurement> = Processes::new(self.to_string(), SAMPLE_TIME_MAX);
+        let measurements = play(processes, &waves, has_clock, |processes, role, endpoints| {
+            let task = Task {
+                scheme: self.scheme,
+                role,
+                transport: self.transport,
+                in_flight_count: self.in_flight_count,
+                task_count: self.task_count,
+                task_us: self.task_us,
+                endpoints: endpoints.to_vec(),
+                libzmq: self.libzmq.to_owned(),
+            };
+            processes.start(role, Command::new, "pipeline", &task)
+        })?;
         let mut sample = Sample {
-            task_count: self.subject.task_count,
+            task_count: self.task_count,
             elapsed_s: 0.0,
             usage: Usage::default(),
             ventilator_peak_size: 0,
@@ -163,7 +196,7 @@ impl<'a> Run<'a> {
             sink_peak_size: 0,
             worker_task_counts: [0; WORKER_COUNT],
         };
-        for (role, measurement) in self.processes.close()? {
+        for (role, measurement) in measurements {
             sample.usage = sample.usage.plus(&measurement.usage);
             let peak = match role {
                 Role::Ventilator => {
@@ -178,10 +211,19 @@ impl<'a> Run<'a> {
             };
             *peak = measurement.peak_size.max(*peak);
         }
-        let (found, expected) = (sample.worker_task_counts.iter().sum(), sample.task_count);
-        if found != expected {
-            return Err(SampleError::Shares { subject: self.subject.text(), found, expected });
-        }
+        let (found, expected) = (sample.worker_task_counts.iter().sum::<u64>(), sample.task_count);
+        ensure!(found == expected, "{self}: the workers had {found} tasks of {expected}");
         Ok(sample)
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, transport, in_flight_count, task_count, task_us, .. } = self;
+        let (scheme, transport) = (scheme.text(), name(transport));
+        write!(
+            out,
+            "{scheme} over {transport}, {in_flight_count} in flight, {task_count} tasks of {task_us} us"
+        )
     }
 }

@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::{Result, bail};
 use hairstreak::topology::Topology;
-
-use super::error::PlannerError;
 
 /// Name and content of each.
 const FILES: [(&str, &str); 10] = [
@@ -21,10 +20,10 @@ const FILES: [(&str, &str); 10] = [
 ];
 
 /// Those of these names, all without any.
-pub(super) fn topologies(names: &[String]) -> Result<Vec<(&'static str, Topology)>, PlannerError> {
+pub(super) fn topologies(names: &[String]) -> Result<Vec<(&'static str, Topology)>> {
     let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(PlannerError::Unknown(name.clone(), known.join(", ")));
+        bail!("there is no topology \"{name}\"; there are {}", known.join(", "));
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|wanted| wanted == name);
     let files = FILES.into_iter().filter(|(name, _)| wanted(name));

@@ -1,33 +1,36 @@
-//! One sample: its worker processes, and what they measured together.
+//! One sample: its processes, and their measurements together.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use super::scenario::{Scenario, Transport};
-use super::task::{Calls, ContenderName, Measurement, Role, Task};
-pub use crate::processes::ProcessError as SampleError;
-use crate::processes::Processes;
-use crate::tracer::{CountFile, Tracer};
-use crate::usage::Usage;
+use anyhow::Result;
 
-/// Beyond this a sample hangs; the slowest take a few seconds.
+use super::task::{Calls, ContenderName, Measurement, Role, Scenario, Task, Transport};
+use crate::frame::processes::{Processes, play};
+use crate::frame::tracer::{CountFile, Tracer};
+use crate::frame::usage::Usage;
+
+/// The longest time of a sample. The slowest take a few seconds.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// What is sampled: one contender in one scenario.
-#[derive(Clone, Debug)]
+/// One contender in one scenario.
+#[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// Case, transport and size.
     pub scenario: &'a Scenario,
-    /// Whose sockets.
+    /// The contender.
     pub contender: ContenderName,
-    /// How they are called.
+    /// The calls of the application.
     pub calls: Calls,
+    /// Messages, or round trips, of each stream.
+    pub message_count: u64,
     /// The libzmq to load.
     pub libzmq: &'a str,
 }
 
-/// What all workers of a sample measured together.
+/// The measurements of all members of a sample together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
     /// Messages, or round trips, of the whole sample.
@@ -60,97 +63,72 @@ impl Sample {
 }
 
 impl Subject<'_> {
-    /// Measures `message_count` messages or round trips (of each stream) in fresh processes.
-    pub fn sample(&self, message_count: u64) -> Result<Sample, SampleError> {
-        Run::new(self, message_count, None).run()
+    /// Measures in fresh processes.
+    pub fn sample(&self) -> Result<Sample> {
+        self.run(None)
     }
 
-    /// The same, with allocations and, if there is a tracer, system calls counted; its rate means nothing.
-    pub fn count(&self, message_count: u64, tracer: Option<Tracer>) -> Result<Sample, SampleError> {
-        Run::new(self, message_count, Some(tracer)).run()
+    /// Counts allocations and, if there is a tracer, system calls. The rate of such a sample means nothing.
+    pub fn count(&self, tracer: Option<Tracer>) -> Result<Sample> {
+        self.run(Some(tracer))
     }
 
-    /// In words, for progress and errors.
-    pub fn text(&self) -> String {
-        format!("{} {}", self.contender.text(), self.scenario.text())
-    }
-}
-
-/// A sample under way.
-struct Run<'a> {
-    subject: &'a Subject<'a>,
-    message_count: u64,
-    /// Some: a counting run, perhaps with a tracer.
-    counting: Option<Option<Tracer>>,
-    processes: Processes<Role, Measurement>,
-    /// One for each process.
-    count_files: Vec<CountFile>,
-}
-
-impl<'a> Run<'a> {
-    fn new(subject: &'a Subject<'a>, message_count: u64, counting: Option<Option<Tracer>>) -> Self {
-        let processes = Processes::new(subject.text(), SAMPLE_TIME_MAX);
-        Self { subject, message_count, counting, processes, count_files: Vec::new() }
-    }
-
-    fn run(mut self) -> Result<Sample, SampleError> {
-        let (first, worker_count) = match self.subject.scenario.transport {
-            Transport::Inproc => (Role::Both, 1),
-            Transport::Tcp | Transport::Ipc | Transport::Shm => (Role::Measurer, 2),
+    fn run(&self, counting: Option<Option<Tracer>>) -> Result<Sample> {
+        let Scenario { case, transport, size, stream_count, .. } = *self.scenario;
+        let waves = match transport {
+            Transport::Inproc => vec![vec![Role::Both]],
+            Transport::Tcp | Transport::Ipc | Transport::Shm => vec![vec![Role::Measurer], vec![Role::Peer]],
         };
-        self.start(first, Vec::new())?;
-        while self.processes.count() < worker_count || !self.processes.has_measured(|_| true) {
-            match self.processes.next_answer()? {
-                (_, Some(endpoints)) => self.start(Role::Peer, endpoints)?,
-                // It has everything, so that its peer may stop and answer too.
-                (Role::Measurer | Role::Both, None) => self.processes.finish(|_| true)?,
-                (Role::Peer, None) => {}
-            }
-        }
-        self.close()
-    }
-
-    fn start(&mut self, role: Role, endpoints: Vec<String>) -> Result<(), SampleError> {
-        let task = Task {
-            case: self.subject.scenario.case,
-            transport: self.subject.scenario.transport,
-            size: self.subject.scenario.size,
-            calls: self.subject.calls,
-            contender: self.subject.contender,
-            role,
-            stream_count: self.subject.scenario.stream_count,
-            message_count: self.message_count,
-            endpoints,
-            is_counting: self.counting.is_some(),
-            libzmq: self.subject.libzmq.to_owned(),
-        };
-        let count_file = CountFile::new();
-        let wrap = |program: PathBuf| match self.counting.flatten() {
-            Some(tracer) => tracer.command(program.as_os_str(), &count_file),
-            None => Command::new(program),
-        };
-        self.processes.start(role, wrap, "worker", &task)?;
-        self.count_files.push(count_file);
-        Ok(())
-    }
-
-    /// All have answered: adds up.
-    fn close(self) -> Result<Sample, SampleError> {
-        let measurements = self.processes.close()?;
-        let tracer = self.counting.flatten();
-        let counts = self.count_files.iter().map(|file| tracer.and_then(|tracer| tracer.read(file)));
+        let tracer = counting.flatten();
+        let mut count_files = Vec::new();
+        let processes = Processes::new(self.to_string(), SAMPLE_TIME_MAX);
+        let measurements = play(
+            processes,
+            &waves,
+            |role| role != Role::Peer,
+            |processes, role, endpoints| {
+                let task = Task {
+                    case,
+                    transport,
+                    size,
+                    calls: self.calls,
+                    contender: self.contender,
+                    role,
+                    stream_count,
+                    message_count: self.message_count,
+                    endpoints: endpoints.to_vec(),
+                    is_counting: counting.is_some(),
+                    libzmq: self.libzmq.to_owned(),
+                };
+                let count_file = CountFile::new();
+                let wrap = |program: PathBuf| match tracer {
+                    Some(tracer) => tracer.command(program.as_os_str(), &count_file),
+                    None => Command::new(program),
+                };
+                processes.start(role, wrap, "sockets", &task)?;
+                count_files.push(count_file);
+                Ok(())
+            },
+        )?;
+        let counts = count_files.iter().map(|file| tracer.and_then(|tracer| tracer.read(file)));
         let mut sample = Sample {
-            message_count: self.message_count * self.subject.scenario.stream_count as u64,
+            message_count: self.message_count * stream_count as u64,
             timed_count: 0,
             elapsed_s: 0.0,
             usage: Usage::default(),
             system_calls: counts.sum(),
         };
-        for (_, measurement) in measurements {
-            sample.timed_count += measurement.timed_count;
-            sample.elapsed_s += measurement.elapsed_s;
-            sample.usage = sample.usage.plus(&measurement.usage);
+        for (_, Measurement { timed_count, elapsed_s, usage }) in measurements {
+            sample.timed_count += timed_count;
+            sample.elapsed_s += elapsed_s;
+            sample.usage = sample.usage.plus(&usage);
         }
         Ok(sample)
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.contender.text(), self.scenario)
     }
 }

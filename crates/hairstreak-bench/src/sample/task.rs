@@ -1,11 +1,12 @@
-//! What a worker process is told (a [`Task`], one JSON argument) and what it answers (one [`Answer`] a line).
+//! Scenarios of samples of sockets, and the tasks of their members.
+
+use std::fmt;
 
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-use super::scenario::Transport;
-use crate::processes;
-use crate::usage::Usage;
+use crate::frame::name;
+use crate::frame::usage::Usage;
 
 /// Messages in one batch call, of ours and of the limit programs.
 pub const BATCH_COUNT: usize = 64;
@@ -18,7 +19,7 @@ const OUTSTANDING_COUNT: u64 = 1000;
 /// Large ones are fewer: what is under way has to fit the queues of both directions, or both ends block in a send.
 const OUTSTANDING_BYTES_MAX: u64 = 2 << 20;
 
-/// What is measured.
+/// The kind of traffic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 #[value(rename_all = "snake_case")]
@@ -36,18 +37,7 @@ pub enum CaseName {
 }
 
 impl CaseName {
-    /// Its name in reports and options.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Throughput => "throughput",
-            Self::Curve => "curve",
-            Self::PubSub => "pub_sub",
-            Self::RoundTrip => "round_trip",
-            Self::Echo => "echo",
-        }
-    }
-
-    /// What its rates count.
+    /// The unit of its rates.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Throughput | Self::Curve | Self::PubSub => "messages/s",
@@ -56,7 +46,7 @@ impl CaseName {
     }
 }
 
-/// How the application calls.
+/// The calls of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Calls {
@@ -64,25 +54,13 @@ pub enum Calls {
     One,
     /// Up to 64 messages per call, on both sides.
     Batch,
-    /// One message per call; its body is made once and every message refers to it.
+    /// One message per call. All messages refer to one body.
     Handle,
-    /// One message per call; who waits looks before it sleeps.
+    /// One message per call. A receiver looks for a while before it sleeps.
     Spin,
 }
 
-impl Calls {
-    /// Its name in reports and options.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::One => "one",
-            Self::Batch => "batch",
-            Self::Handle => "handle",
-            Self::Spin => "spin",
-        }
-    }
-}
-
-/// Who is measured.
+/// A contender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContenderName {
@@ -90,7 +68,7 @@ pub enum ContenderName {
     Ours,
     /// The system's libzmq.
     Libzmq,
-    /// The bare program that does no more than the case needs.
+    /// A program that does no more than the case needs.
     Limit,
 }
 
@@ -105,7 +83,7 @@ impl ContenderName {
     }
 }
 
-/// Which end of a sample a worker is.
+/// The end of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
@@ -117,26 +95,26 @@ pub enum Role {
     Both,
 }
 
-/// One worker's part of one sample.
+/// The task of a member of a sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
-    /// What is measured.
+    /// The kind of traffic.
     pub case: CaseName,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
     /// Bytes per message.
     pub size: usize,
-    /// How the application calls.
+    /// The calls of the application.
     pub calls: Calls,
-    /// Whose sockets.
+    /// The contender.
     pub contender: ContenderName,
-    /// Which end.
+    /// The end.
     pub role: Role,
     /// Independent streams.
     pub stream_count: usize,
     /// Messages, or round trips, of each stream.
     pub message_count: u64,
-    /// What the peer connects to: the measurer's receiving ends, then (round trips) its sending end.
+    /// The endpoints to which the peer connects: the measurer's receiving ends, then (round trips) its sending end.
     pub endpoints: Vec<String>,
     /// Whether allocations are counted, which slows them down.
     pub is_counting: bool,
@@ -156,10 +134,7 @@ impl Task {
     }
 }
 
-/// A line a worker prints. The measurer listens; the peer may start.
-pub type Answer = processes::Answer<Measurement>;
-
-/// What a worker measured.
+/// The measurement of a member.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Messages, or round trips, while the clock ran; 0 for a peer, which has none.
@@ -168,4 +143,40 @@ pub struct Measurement {
     pub elapsed_s: f64,
     /// Used by this process for all messages, timed or not.
     pub usage: Usage,
+}
+
+/// A transport.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// TCP on the loopback interface, two processes.
+    Tcp,
+    /// A unix socket with an abstract name, two processes.
+    Ipc,
+    /// Shared memory, two processes; libzmq, which has none, over a unix socket.
+    Shm,
+    /// Between threads of one process.
+    Inproc,
+}
+
+/// One case over one transport at one size; its contenders are measured in turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The kind of traffic.
+    pub case: CaseName,
+    /// The transport.
+    pub transport: Transport,
+    /// Bytes per message.
+    pub size: usize,
+    /// The ways of calling that get a row each.
+    pub calls: Vec<Calls>,
+    /// Independent pairs of sockets at the same time, each with its own threads.
+    pub stream_count: usize,
+}
+
+impl fmt::Display for Scenario {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {} {} B", name(&self.case), name(&self.transport), self.size)?;
+        if self.stream_count == 1 { Ok(()) } else { write!(out, ", {} streams", self.stream_count) }
+    }
 }

@@ -1,23 +1,18 @@
 //! `hairstreak-bench services`: requests to a service and their replies, one by one and many at a time.
 //!
 //! The question is that of "Asynchronous Majordomo Pattern": what does it cost to wait for each reply? Its two programs are
-//! the two cases ([`ServiceCase`]). `tripping` is a proxy between a client and a worker that gives back what it gets, all
+//! the two cases. `tripping` is a proxy between a client and a worker that gives back what it gets, all
 //! three threads of one process, over tcp: ours and libzmq's. `services` is a Majordomo broker with a client and workers,
-//! each a process of its own: a plain one on libzmq, written to the published protocol. Who is measured, and how, is a
-//! [`Scheme`]; another contender is another one.
+//! each a process of its own: a plain one on libzmq, written to the published protocol.
 //!
 //! Invariants: a sample counts only if the client had as many replies as it sent requests, each with the body that it sent.
-//! Nobody sleeps until the others may be there: before the clock starts the client has had a reply of every worker.
+//! Before the clock starts the client has had a reply of every worker.
 
 mod benchmark;
 mod part;
 mod plan;
-mod report;
 mod sample;
-mod table;
-mod task;
 
-pub use benchmark::{ServicesError, run};
-pub use part::{PartError, take_part};
-pub use sample::SampleError;
-pub use task::{Scheme, ServiceCase};
+pub use benchmark::run;
+pub use part::take_part;
+pub use plan::Settings;

@@ -1,7 +1,30 @@
 //! What is measured: the cases, how many workers, how many requests; by default, with `--quick` and with filters.
 
-use super::task::{Mode, Scheme, ServiceCase};
-use crate::arguments::ServicesSettings;
+use clap::Args;
+
+use super::sample::{Mode, Scheme, ServiceCase};
+use crate::frame::{Common, RivalOptions, sorted};
+
+/// The options of `hairstreak-bench services`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Only these cases [default: all]
+    #[arg(long = "case", value_enum, value_delimiter = ',')]
+    pub cases: Vec<ServiceCase>,
+    /// Only so many workers, and only those asynchronously [default: 1 synchronously; 1,2,4,8,10,16 asynchronously]
+    #[arg(long = "workers", value_delimiter = ',', value_name = "COUNT",
+        value_parser = clap::value_parser!(u64).range(1..=64))]
+    pub worker_counts: Vec<u64>,
+    /// Requests of each sample [default: 100000; through a proxy synchronously 10000]
+    #[arg(long = "requests", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
+    pub request_count: Option<u64>,
+    /// Sampling and output.
+    #[command(flatten)]
+    pub common: Common,
+    /// The rival.
+    #[command(flatten)]
+    pub rival: RivalOptions,
+}
 
 /// The source's 1 and 10, and what lies between and beyond.
 const WORKER_COUNTS: [u64; 6] = [1, 2, 4, 8, 10, 16];
@@ -80,12 +103,9 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for `settings`.
-    pub fn new(settings: &ServicesSettings) -> Self {
+    pub fn new(settings: &Settings) -> Self {
         let is_asked = !settings.worker_counts.is_empty();
-        let mut worker_counts =
-            if is_asked { settings.worker_counts.clone() } else { WORKER_COUNTS.to_vec() };
-        worker_counts.sort_unstable();
-        worker_counts.dedup();
+        let worker_counts = sorted(&settings.worker_counts, &WORKER_COUNTS);
         let row = |case, mode, worker_count| Row { case, mode, worker_count };
         let mut rows = Vec::new();
         if !is_asked {
@@ -102,9 +122,9 @@ impl Plan {
         rows.retain(|row| settings.cases.is_empty() || settings.cases.contains(&row.case));
         Self {
             rows,
-            repeat_count: settings.repeats.unwrap_or(REPEAT_COUNT),
+            repeat_count: settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT),
             request_count: settings.request_count,
-            is_quick: settings.quick,
+            is_quick: settings.common.quick,
         }
     }
 
@@ -122,17 +142,11 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::{Mode, Plan, Row, Scheme, ServiceCase};
-    use crate::arguments::{Arguments, Benchmark};
+    use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
-        let line = format!("hairstreak-bench services {options}");
-        match Arguments::parse_from(line.split_whitespace()).benchmark {
-            Benchmark::Services(settings) => Plan::new(&settings),
-            other => panic!("not the benchmark: {other:?}"),
-        }
+        Plan::new(&parse(options))
     }
 
     fn texts(plan: &Plan) -> Vec<String> {

@@ -1,24 +1,187 @@
-//! One sample: the processes of a service, and what they measured.
+//! One sample: the tasks of its processes, and their measurements together.
 //!
-//! Where there is a broker it is started first, and when it listens the workers and the client. The client has the clock.
-//! When it has measured, the others are told to finish: they measure only then.
+//! A broker listens before workers and client connect. The client has the clock; the others measure when they finish.
 
+use std::fmt;
 use std::process::Command;
 use std::time::Duration;
 
-use super::plan::Row;
-use super::task::{Measurement, Role, Scheme, ServiceCase, Task};
-use crate::processes::{ProcessError, Processes};
+use anyhow::Result;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
-/// Beyond this a sample hangs; the slowest take some twenty seconds.
+use super::plan::Row;
+use crate::frame::processes::{Processes, play};
+use crate::frame::usage::Usage;
+use crate::sample::RIVAL_NAME;
+
+/// The longest time of a sample. The slowest take some twenty seconds.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(300);
 
-/// What is sampled.
+/// A way of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceCase {
+    /// A proxy, in the process of client and worker
+    Tripping,
+    /// A Majordomo broker, in a process of its own as the client and each worker
+    Services,
+    /// The same, all workers those of the plain Majordomo: one request at a time
+    PlainWorkers,
+    /// The same, and the next requests wait in the workers' sockets (`plain-capacity`)
+    StockedPlainWorkers,
+}
+
+impl ServiceCase {
+    /// The name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Tripping => "tripping",
+            Self::Services => "services",
+            Self::PlainWorkers => "plain workers",
+            Self::StockedPlainWorkers => "stocked plain workers",
+        }
+    }
+
+    /// The body of a request, and of its reply.
+    pub fn body(self) -> &'static [u8] {
+        match self {
+            Self::Tripping => b"hello",
+            Self::Services | Self::PlainWorkers | Self::StockedPlainWorkers => b"Hello world",
+        }
+    }
+}
+
+/// The order of requests and replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// One request, its reply, and the next.
+    Sync,
+    /// All requests, then all replies.
+    Async,
+}
+
+impl Mode {
+    /// The name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+        }
+    }
+}
+
+/// The programs of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Ours: DEALERs and `Proxy`.
+    Proxy,
+    /// libzmq: DEALERs and zmq_proxy.
+    LibzmqProxy,
+    /// libzmq: a plain Majordomo.
+    LibzmqMajordomo,
+    /// Ours: the node's broker, `service::Client` and `service::Worker`s that announce a capacity.
+    Services,
+    /// Ours, but the workers are those of the plain Majordomo: one request at a time.
+    ServicesOfPlainWorkers,
+    /// The same, the broker with `plain-capacity`.
+    ServicesOfStockedPlainWorkers,
+}
+
+impl Scheme {
+    /// The name in messages to people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Proxy => "hairstreak, proxy",
+            Self::LibzmqProxy => "libzmq, zmq_proxy",
+            Self::LibzmqMajordomo => "libzmq, Majordomo",
+            Self::Services => "hairstreak",
+            Self::ServicesOfPlainWorkers => "hairstreak, plain workers",
+            Self::ServicesOfStockedPlainWorkers => "hairstreak, stocked plain workers",
+        }
+    }
+
+    /// The contender in reports.
+    pub fn owner(self) -> &'static str {
+        match self {
+            Self::Proxy
+            | Self::Services
+            | Self::ServicesOfPlainWorkers
+            | Self::ServicesOfStockedPlainWorkers => "hairstreak",
+            Self::LibzmqProxy | Self::LibzmqMajordomo => RIVAL_NAME,
+        }
+    }
+}
+
+/// A process of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Client, proxy and worker in one.
+    All,
+    /// Passes requests to workers, and replies back.
+    Broker,
+    /// Sends the requests, and has the clock.
+    Client,
+    /// Replies; this one has this number.
+    Worker(u8),
+}
+
+impl Role {
+    /// The name in reports, the same for all workers.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Broker => "broker",
+            Self::Client => "client",
+            Self::Worker(_) => "workers",
+        }
+    }
+}
+
+/// The task of a process.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The programs.
+    pub scheme: Scheme,
+    /// The process.
+    pub role: Role,
+    /// The order of requests and replies.
+    pub mode: Mode,
+    /// Requests of the sample.
+    pub request_count: u64,
+    /// Workers of the sample.
+    pub worker_count: u8,
+    /// The endpoint of the broker, empty for the broker itself.
+    pub endpoint: String,
+    /// The libzmq to load.
+    pub libzmq: String,
+}
+
+/// The measurement of a process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// From the first request to the last reply, in seconds; of others than the client the time it was there.
+    pub elapsed_s: f64,
+    /// Used by this process: by the client, or all in one, since the first request, by others since the start.
+    pub usage: Usage,
+}
+
+impl Measurement {
+    /// Of two processes that were there at the same time.
+    pub fn beside(&self, other: &Self) -> Self {
+        Self { elapsed_s: self.elapsed_s.max(other.elapsed_s), usage: self.usage.plus(&other.usage) }
+    }
+}
+
+/// A contender in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
-    /// How.
+    /// The programs.
     pub scheme: Scheme,
-    /// Of which row.
+    /// The row.
     pub row: Row,
     /// Requests.
     pub request_count: u64,
@@ -26,14 +189,14 @@ pub struct Subject<'a> {
     pub libzmq: &'a str,
 }
 
-/// What all parts measured.
+/// The measurements of all processes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Requests, each with its reply.
     pub request_count: u64,
     /// The client's clock, in seconds.
     pub elapsed_s: f64,
-    /// What each kind of process measured, in the order they were started: the longest time, and all that was used.
+    /// The measurement of each kind of process, in the order of start: the longest time, and the sum of what was used.
     pub processes: Vec<(&'static str, Measurement)>,
 }
 
@@ -44,89 +207,33 @@ impl Sample {
     }
 }
 
-/// Why there is no sample.
-#[derive(Debug, thiserror::Error)]
-pub enum SampleError {
-    /// Its processes did not do what they had to.
-    #[error(transparent)]
-    Processes(#[from] ProcessError),
-}
-
 impl Subject<'_> {
-    /// Measures it in fresh processes.
-    pub fn sample(&self) -> Result<Sample, SampleError> {
-        let processes = Processes::new(self.text(), SAMPLE_TIME_MAX);
-        Run { subject: self, processes }.run()
-    }
-
-    /// In words, for errors.
-    fn text(&self) -> String {
-        let Self { scheme, row, request_count, .. } = self;
-        format!("{}, {}, {request_count} requests", scheme.text(), row.text())
-    }
-}
-
-/// A sample under way.
-struct Run<'a> {
-    subject: &'a Subject<'a>,
-    processes: Processes<Role, Measurement>,
-}
-
-impl Run<'_> {
-    fn run(mut self) -> Result<Sample, SampleError> {
-        match self.subject.row.case {
-            ServiceCase::Tripping => self.start(Role::All, "")?,
+    /// Measures in fresh processes.
+    pub fn sample(&self) -> Result<Sample> {
+        let Row { case, mode, worker_count } = self.row;
+        let waves = match case {
+            ServiceCase::Tripping => vec![vec![Role::All]],
             ServiceCase::Services | ServiceCase::PlainWorkers | ServiceCase::StockedPlainWorkers => {
-                self.start(Role::Broker, "")?;
+                vec![vec![Role::Broker], (0..worker_count).map(Role::Worker).chain([Role::Client]).collect()]
             }
-        }
-        let has_clock = |role: Role| matches!(role, Role::All | Role::Client);
-        loop {
-            match self.processes.next_answer()? {
-                (role, Some(endpoints)) => self.start_others(role, &endpoints)?,
-                (role, None) if has_clock(role) => break,
-                // Nobody else was told to finish.
-                (role, None) => return Err(self.processes.misbound(role, &[]).into()),
-            }
-        }
-        self.processes.finish(|_| true)?;
-        while !self.processes.has_measured(|_| true) {
-            self.processes.next_answer()?;
-        }
-        self.close()
-    }
-
-    fn start(&mut self, role: Role, endpoint: &str) -> Result<(), ProcessError> {
-        let task = Task {
-            scheme: self.subject.scheme,
-            role,
-            mode: self.subject.row.mode,
-            request_count: self.subject.request_count,
-            worker_count: self.subject.row.worker_count,
-            endpoint: endpoint.to_owned(),
-            libzmq: self.subject.libzmq.to_owned(),
         };
-        self.processes.start(role, Command::new, "service-part", &task)
-    }
-
-    /// The broker listens.
-    fn start_others(&mut self, role: Role, endpoints: &[String]) -> Result<(), ProcessError> {
-        match (role, endpoints) {
-            (Role::Broker, [endpoint]) => {
-                let mut workers = 0..self.subject.row.worker_count;
-                workers.try_for_each(|number| self.start(Role::Worker(number), endpoint))?;
-                self.start(Role::Client, endpoint)
-            }
-            _ => Err(self.processes.misbound(role, endpoints)),
-        }
-    }
-
-    /// All have answered: adds up.
-    fn close(self) -> Result<Sample, SampleError> {
-        let request_count = self.subject.request_count;
-        let mut sample = Sample { request_count, elapsed_s: 0.0, processes: Vec::new() };
-        for (role, measurement) in self.processes.close()? {
-            if matches!(role, Role::All | Role::Client) {
+        let has_clock = |role| matches!(role, Role::All | Role::Client);
+        let processes: Processes<Role, Measurement> = Processes::new(self.to_string(), SAMPLE_TIME_MAX);
+        let measurements = play(processes, &waves, has_clock, |processes, role, endpoints| {
+            let task = Task {
+                scheme: self.scheme,
+                role,
+                mode,
+                request_count: self.request_count,
+                worker_count,
+                endpoint: endpoints.first().cloned().unwrap_or_default(),
+                libzmq: self.libzmq.to_owned(),
+            };
+            processes.start(role, Command::new, "services", &task)
+        })?;
+        let mut sample = Sample { request_count: self.request_count, elapsed_s: 0.0, processes: Vec::new() };
+        for (role, measurement) in measurements {
+            if has_clock(role) {
                 sample.elapsed_s = measurement.elapsed_s;
             }
             match sample.processes.iter_mut().find(|(text, _)| *text == role.text()) {
@@ -135,5 +242,12 @@ impl Run<'_> {
             }
         }
         Ok(sample)
+    }
+}
+
+impl fmt::Display for Subject<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, row, request_count, .. } = self;
+        write!(out, "{}, {}, {request_count} requests", scheme.text(), row.text())
     }
 }

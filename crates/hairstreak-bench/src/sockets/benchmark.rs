@@ -1,19 +1,20 @@
-//! The run of the benchmark: finds message counts, lets the contenders take turns, counts, reports.
-//!
-//! Invariants: within one repeat every contender of a scenario is measured once before any is measured again, so that
-//! the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
+//! The run of the study: finds message counts, samples the contenders in turns, counts system calls, reports.
 
 use std::collections::BTreeSet;
 
-use super::plan::Plan;
-use super::report::{Case, Evidence, Report};
-use super::table;
-use crate::arguments::SocketsSettings;
-use crate::run::Run;
+use anyhow::{Result, ensure};
+
+use super::plan::{Plan, Settings};
+use crate::frame::tracer::Tracer;
+use crate::frame::{Report, Row, Spread, Table, Value, name, rate, short, take_turns};
 use crate::sample::{
-    BATCH_COUNT, Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport,
+    self, BATCH_COUNT, Calls, CaseName, ContenderName, Sample, Scenario, Subject, Transport,
 };
-use crate::tracer::Tracer;
+
+const LEGEND: &str = "\
+Per message, or per round trip: rates are medians; \"limit\" is ours in percent of the limit program's rate; cpu s/M is user and \
+system seconds of all processes per million, ours and the rival's; calls are system calls, wakes voluntary context \
+switches of both ends together.";
 
 /// A calibration that takes less is repeated with more messages.
 const CALIBRATION_S_MIN: f64 = 0.03;
@@ -25,52 +26,36 @@ const COUNT_SHARE: f64 = 0.3;
 const MESSAGE_COUNT_MIN: u64 = 200;
 const MESSAGE_COUNT_MAX: u64 = 1_000_000_000;
 
-/// Why the benchmark has no report.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchmarkError {
-    /// The options leave no row.
-    #[error("nothing to measure: no case has rows for all of these options")]
-    NothingToMeasure,
-    /// A sample failed.
-    #[error(transparent)]
-    Sample(#[from] SampleError),
-    /// The report could not be written as JSON.
-    #[error("cannot write the report: {0}")]
-    Report(#[from] serde_json::Error),
-}
-
-/// Runs the benchmark and prints its report.
-pub fn run(settings: &SocketsSettings) -> Result<(), BenchmarkError> {
+/// Runs the study and prints its report.
+pub fn run(settings: &Settings) -> Result<()> {
     let plan = Plan::new(settings);
-    if plan.scenarios.is_empty() {
-        return Err(BenchmarkError::NothingToMeasure);
-    }
-    let mut run = Run::new(&settings.rival);
+    ensure!(!plan.scenarios.is_empty(), "nothing to measure: no case has rows for all of these options");
+    let mut setting = sample::setting(&settings.rival);
     let tracer = Tracer::detect();
-    if tracer.is_none() {
-        run.notes.push("system calls were not counted: neither perf nor strace works here".to_owned());
-    }
+    setting.notes.push(match tracer {
+        Some(tracer) => format!("system calls were counted by {}", tracer.name()),
+        None => "system calls were not counted: neither perf nor strace works here".to_owned(),
+    });
     if plan.scenarios.iter().any(|scenario| scenario.transport == Transport::Inproc) {
-        run.notes.push("the threads of an inproc sample keep to a core each, whoever's they are".to_owned());
+        setting
+            .notes
+            .push("the threads of an inproc sample keep to a core each, for all contenders".to_owned());
     }
-    run.notes.extend(plan.notes().map(str::to_owned));
-    let mut cases = Vec::new();
-    for (index, scenario) in plan.scenarios.iter().enumerate() {
-        eprintln!("sockets {}/{}: {}", index + 1, plan.scenarios.len(), scenario.text());
+    setting.notes.extend(plan.notes().map(str::to_owned));
+    let mut rows = Vec::new();
+    for scenario in &plan.scenarios {
         let turns =
-            Turns { scenario, plan: &plan, libzmq: &settings.rival.libzmq, has_rival: run.has_rival() };
-        cases.extend(turns.measure(tracer)?);
+            Turns { scenario, plan: &plan, libzmq: &settings.rival.libzmq, has_rival: setting.has_rival() };
+        rows.extend(turns.measure(tracer)?);
     }
+    let tables = vec![Table { key: "cases", title: "", rows, legend: LEGEND }];
+    let about = format!("n = {}", plan.repeat_count);
     let report =
-        Report { benchmark: "sockets", run, system_calls_counted_by: tracer.map(Tracer::name), cases };
-    match settings.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", table::render(&report)),
-    }
-    Ok(())
+        Report { study: "sockets", setting, about, tables, conclusion: Vec::new(), charts: Vec::new() };
+    report.print(settings.common.json)
 }
 
-/// The contenders of one scenario taking turns.
+/// The contenders of one scenario.
 struct Turns<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
@@ -78,80 +63,131 @@ struct Turns<'a> {
     has_rival: bool,
 }
 
-/// One contender called in one way, with what has been measured of it.
-struct Turn<'a> {
-    subject: Subject<'a>,
-    message_count: u64,
-    samples: Vec<Sample>,
-}
-
 impl<'a> Turns<'a> {
-    fn measure(&self, tracer: Option<Tracer>) -> Result<Vec<Case>, BenchmarkError> {
-        let mut turns = Vec::new();
-        for subject in self.subjects() {
-            let message_count = calibrate(&subject, self.plan.sample_s)?;
-            turns.push(Turn { subject, message_count, samples: Vec::new() });
-        }
-        for _ in 0..self.plan.repeat_count {
-            for turn in &mut turns {
-                turn.samples.push(turn.subject.sample(turn.message_count)?);
-            }
-        }
-        let mut cases = Vec::new();
+    fn measure(&self, tracer: Option<Tracer>) -> Result<Vec<Row>> {
+        let mut subjects = self.subjects();
+        subjects.iter_mut().try_for_each(|subject| calibrate(subject, self.plan.sample_s))?;
+        let samples = take_turns("sockets", self.plan.repeat_count, &subjects, Subject::sample)?;
+        let of = |contender, calls| {
+            let is_it = |subject: &Subject<'_>| subject.contender == contender && subject.calls == calls;
+            subjects.iter().position(is_it).map_or(&[][..], |index| &samples[index])
+        };
+        let mut rows = Vec::new();
         for &calls in &self.scenario.calls {
-            let mut evidence = Evidence::default();
-            for turn in turns.iter().filter(|turn| turn.is_for(calls)) {
-                match turn.subject.contender {
-                    ContenderName::Ours => {
-                        turn.count_into(&mut evidence, tracer)?;
-                        evidence.ours.clone_from(&turn.samples);
-                    }
-                    ContenderName::Libzmq => evidence.rival.clone_from(&turn.samples),
-                    ContenderName::Limit => evidence.limit.clone_from(&turn.samples),
-                }
-            }
-            cases.extend(Case::new(self.scenario, calls, &evidence));
+            let ours = of(ContenderName::Ours, calls);
+            let rival = of(ContenderName::Libzmq, rival_calls(calls));
+            let limit = of(ContenderName::Limit, calls);
+            let message_count = ours.first().map_or(0, |sample| sample.message_count);
+            let counted = count(self.subject(ContenderName::Ours, calls), message_count, tracer)?;
+            rows.extend(row(self.scenario, calls, (ours, rival, limit), counted));
         }
-        Ok(cases)
+        Ok(rows)
+    }
+
+    /// A subject that takes a few hundredths of a second on a slow machine.
+    fn subject(&self, contender: ContenderName, calls: Calls) -> Subject<'a> {
+        let message_count = match self.scenario.case {
+            CaseName::RoundTrip => 500,
+            _ => (50_000_000 / (500 + self.scenario.size as u64)).max(MESSAGE_COUNT_MIN),
+        };
+        Subject { scenario: self.scenario, contender, calls, message_count, libzmq: self.libzmq }
     }
 
     /// Ours beside the rival, then the limits: the order of the turns.
     fn subjects(&self) -> Vec<Subject<'a>> {
-        let subject =
-            |contender, calls| Subject { scenario: self.scenario, contender, calls, libzmq: self.libzmq };
         let calls = &self.scenario.calls;
-        let ours = calls.iter().map(|&calls| subject(ContenderName::Ours, calls));
+        let ours = calls.iter().map(|&calls| self.subject(ContenderName::Ours, calls));
         let rival = calls.iter().filter(|_| self.has_rival).map(|&calls| rival_calls(calls));
-        let rival = BTreeSet::from_iter(rival).into_iter().map(|calls| subject(ContenderName::Libzmq, calls));
-        let limits = calls.iter().map(|&calls| subject(ContenderName::Limit, calls));
+        let rival = BTreeSet::from_iter(rival).into_iter();
+        let rival = rival.map(|calls| self.subject(ContenderName::Libzmq, calls));
+        let limits = calls.iter().map(|&calls| self.subject(ContenderName::Limit, calls));
         ours.chain(rival).chain(limits).collect()
     }
 }
 
-impl Turn<'_> {
-    /// Whether its samples belong into the row for `calls`.
-    fn is_for(&self, calls: Calls) -> bool {
-        match self.subject.contender {
-            ContenderName::Libzmq => self.subject.calls == rival_calls(calls),
-            ContenderName::Ours | ContenderName::Limit => self.subject.calls == calls,
-        }
-    }
+/// System calls, if a tracer counts them, and allocations of a message.
+type Counted = (Option<f64>, f64);
 
-    /// Counts allocations and system calls in two runs of different lengths: their difference leaves out what a
-    /// process does once.
-    fn count_into(&self, evidence: &mut Evidence, tracer: Option<Tracer>) -> Result<(), BenchmarkError> {
-        let more = ((self.message_count as f64 * COUNT_SHARE) as u64).max(COUNT_BASE);
-        let short = self.subject.count(COUNT_BASE, tracer)?;
-        let long = self.subject.count(COUNT_BASE + more, tracer)?;
-        let per_message = |long: u64, short: u64| long.saturating_sub(short) as f64 / more as f64;
-        evidence.allocations_per_message = per_message(long.usage.allocations, short.usage.allocations);
-        evidence.system_calls_per_message =
-            long.system_calls.zip(short.system_calls).map(|(long, short)| per_message(long, short));
-        Ok(())
+/// Counts in two samples of different lengths. Their difference leaves out the start and the end of a process.
+fn count(subject: Subject<'_>, message_count: u64, tracer: Option<Tracer>) -> Result<Counted> {
+    let more = ((message_count as f64 * COUNT_SHARE) as u64).max(COUNT_BASE);
+    let short = Subject { message_count: COUNT_BASE, ..subject }.count(tracer)?;
+    let long = Subject { message_count: COUNT_BASE + more, ..subject }.count(tracer)?;
+    let per_message = |long: u64, short: u64| long.saturating_sub(short) as f64 / more as f64;
+    let calls = long.system_calls.zip(short.system_calls).map(|(long, short)| per_message(long, short));
+    Ok((calls, per_message(long.usage.allocations, short.usage.allocations)))
+}
+
+/// The row of a scenario and a way of calling, from the samples of ours, the rival and the limit program.
+fn row(
+    scenario: &Scenario,
+    calls: Calls,
+    (ours, rival, limit): (&[Sample], &[Sample], &[Sample]),
+    (system_calls, allocations): Counted,
+) -> Option<Row> {
+    let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
+    let median = |samples: &[Sample], of: fn(&Sample) -> f64| {
+        Spread::of(samples.iter().map(of)).map(|spread| spread.median)
+    };
+    let (our_rate, rival_rate, limit_rate) = (rates(ours)?, rates(rival), rates(limit)?);
+    let (cpu, rival_cpu) =
+        (median(ours, Sample::cpu_s_per_million)?, median(rival, Sample::cpu_s_per_million));
+    let cpu_text = rival_cpu.map_or_else(|| short(cpu), |rival| format!("{} / {}", short(cpu), short(rival)));
+    let row = Row::default()
+        .show("case", "case", Value::text(name(&scenario.case)))
+        .show("transport", "over", Value::text(name(&scenario.transport)))
+        .show("size", "size", Value::count(scenario.size))
+        .show("calls", "calls", Value::text(name(&calls)))
+        .keep("unit", Value::text(scenario.case.unit()))
+        .keep("n", Value::count(ours.len()))
+        .keep("messages", Value::count(ours.first()?.message_count))
+        .compare(our_rate, rival_rate)
+        .keep("limit", Value::spread(limit_rate, rate))
+        .keep("limit_name", Value::text(limit_name(scenario, calls)))
+        .show("percent_of_limit", "limit", Value::percent(100.0 * our_rate.median / limit_rate.median))
+        .show("cpu_s_per_million", "cpu s/M", Value::other(cpu, cpu_text))
+        .keep("rival_cpu_s_per_million", Value::figure(rival_cpu, short))
+        .show("system_calls_per_message", "calls/msg", Value::figure(system_calls, short))
+        .show("allocations_per_message", "allocs/msg", Value::figure(allocations, short))
+        .show("wake_ups_per_message", "wakes/msg", Value::figure(median(ours, Sample::wake_ups)?, short))
+        .keep("rival_wake_ups_per_message", Value::figure(median(rival, Sample::wake_ups), short));
+    Some(row)
+}
+
+fn limit_name(scenario: &Scenario, calls: Calls) -> &'static str {
+    match (scenario.case, scenario.transport, calls) {
+        (CaseName::RoundTrip, Transport::Inproc, Calls::Spin) => "rings between two threads that look",
+        (CaseName::RoundTrip, Transport::Inproc, _) => "rings between two threads that sleep on a futex",
+        (CaseName::RoundTrip, Transport::Ipc | Transport::Shm, Calls::Spin) => {
+            "rings between two processes that look"
+        }
+        (CaseName::RoundTrip, Transport::Ipc | Transport::Shm, _) => {
+            "rings between two processes that sleep on a futex"
+        }
+        (CaseName::RoundTrip, _, Calls::Spin) => {
+            "reads that do not wait, over and over, and writes on two streams"
+        }
+        (CaseName::RoundTrip, _, _) => "blocking reads and writes on two streams",
+        (CaseName::Echo, Transport::Inproc, _) => "two rings",
+        (CaseName::Echo, Transport::Ipc | Transport::Shm, _) => "two rings in shared memory",
+        (CaseName::Echo, _, _) => "bare framing both ways over one stream",
+        (CaseName::Curve, _, _) => "bare framing and the cipher",
+        (CaseName::PubSub, Transport::Inproc, _) => "four rings",
+        (CaseName::PubSub, Transport::Ipc | Transport::Shm, _) => "four rings in shared memory",
+        (CaseName::PubSub, _, _) => "bare framing, the same bytes written to four streams",
+        (_, Transport::Inproc, Calls::One | Calls::Spin) => "ring published per message",
+        (_, Transport::Inproc, Calls::Handle) => "ring of words published per message",
+        (_, Transport::Inproc, Calls::Batch) => "ring published per 64 messages",
+        (_, Transport::Ipc | Transport::Shm, Calls::Batch) => {
+            "ring in shared memory published per 64 messages"
+        }
+        (_, Transport::Ipc | Transport::Shm, _) => "ring in shared memory published per message",
+        (_, _, Calls::One | Calls::Handle | Calls::Spin) => "bare framing, a lock exchange per message",
+        (_, _, Calls::Batch) => "bare framing, a lock exchange per 64 messages",
     }
 }
 
-/// How the rival is called for the row of `calls`: it has no batch calls.
+/// Returns the calls of the rival in the row of `calls`. The rival has no batch calls.
 fn rival_calls(calls: Calls) -> Calls {
     match calls {
         Calls::One | Calls::Batch | Calls::Spin => Calls::One,
@@ -159,26 +195,18 @@ fn rival_calls(calls: Calls) -> Calls {
     }
 }
 
-/// Finds how many messages take about `sample_s` seconds.
-fn calibrate(subject: &Subject<'_>, sample_s: f64) -> Result<u64, SampleError> {
-    let mut message_count = first_guess(subject);
-    let mut sample = subject.sample(message_count)?;
+/// Gives the subject as many messages as take about `sample_s` seconds.
+fn calibrate(subject: &mut Subject<'_>, sample_s: f64) -> Result<()> {
+    let mut sample = subject.sample()?;
     for _ in 1..CALIBRATION_ROUNDS_MAX {
         if sample.elapsed_s >= CALIBRATION_S_MIN {
             break;
         }
         let factor = (2.0 * CALIBRATION_S_MIN / sample.elapsed_s).clamp(2.0, 20.0);
-        message_count = (message_count as f64 * factor) as u64;
-        sample = subject.sample(message_count)?;
+        subject.message_count = (subject.message_count as f64 * factor) as u64;
+        sample = subject.sample()?;
     }
     let scaled = (sample.rate() * sample_s) as u64;
-    Ok(scaled.clamp(MESSAGE_COUNT_MIN, MESSAGE_COUNT_MAX))
-}
-
-/// Messages that take a few hundredths of a second on a slow machine.
-fn first_guess(subject: &Subject<'_>) -> u64 {
-    match subject.scenario.case {
-        CaseName::RoundTrip => 500,
-        _ => (50_000_000 / (500 + subject.scenario.size as u64)).max(MESSAGE_COUNT_MIN),
-    }
+    subject.message_count = scaled.clamp(MESSAGE_COUNT_MIN, MESSAGE_COUNT_MAX);
+    Ok(())
 }

@@ -13,7 +13,6 @@
 
 mod benchmark;
 mod plan;
-mod report;
-mod table;
 
-pub use benchmark::{BenchmarkError, run};
+pub use benchmark::run;
+pub use plan::Settings;

@@ -1,7 +1,32 @@
-//! Which scenarios are measured, by default, with `--quick` and with filters.
+//! The options of the study, and its scenarios: by default, with `--quick`, and with filters.
 
-use crate::arguments::SocketsSettings;
+use clap::Args;
+
+use crate::frame::{Common, RivalOptions, chosen};
 use crate::sample::{Calls, CaseName, Scenario, Transport};
+
+/// The options of `hairstreak-bench sockets`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// Only these cases [default: all]
+    #[arg(long = "case", value_enum, value_delimiter = ',')]
+    pub cases: Vec<CaseName>,
+    /// Only these transports [default: tcp, ipc and inproc, those that the case has rows for]
+    #[arg(long = "transport", value_enum, value_delimiter = ',')]
+    pub transports: Vec<Transport>,
+    /// Only these message sizes in bytes [default: those of each case, from 8 to 131072]
+    #[arg(long = "size", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=16_777_216))]
+    pub sizes: Vec<u32>,
+    /// Only this way of calling [default: all that the case has]
+    #[arg(long, value_enum)]
+    pub calls: Option<Calls>,
+    /// Sampling and output.
+    #[command(flatten)]
+    pub common: Common,
+    /// The rival.
+    #[command(flatten)]
+    pub rival: RivalOptions,
+}
 
 const CASES: [CaseName; 5] =
     [CaseName::Throughput, CaseName::Curve, CaseName::PubSub, CaseName::RoundTrip, CaseName::Echo];
@@ -19,21 +44,17 @@ pub struct Plan {
     pub scenarios: Vec<Scenario>,
     /// Samples per contender and way of calling.
     pub repeat_count: u32,
-    /// What a sample should take, in seconds.
+    /// The wanted time of a sample, in seconds.
     pub sample_s: f64,
 }
 
 impl Plan {
     /// The plan for `settings`.
-    pub fn new(settings: &SocketsSettings) -> Self {
-        let (repeat_count, sample_s) = match settings.quick {
-            true => (REPEAT_COUNT_QUICK, SAMPLE_S_QUICK),
-            false => (REPEAT_COUNT, SAMPLE_S),
-        };
+    pub fn new(settings: &Settings) -> Self {
         let mut scenarios = Vec::new();
         for &case in chosen(&settings.cases, &CASES) {
-            for &transport in chosen(&settings.transports, transports_of(case, settings.quick)) {
-                for &size in chosen(&settings.sizes, sizes_of(case, transport, settings.quick)) {
+            for &transport in chosen(&settings.transports, transports_of(case, settings.common.quick)) {
+                for &size in chosen(&settings.sizes, sizes_of(case, transport, settings.common.quick)) {
                     let calls = calls_of(case, transport, size, settings.calls);
                     if !calls.is_empty() {
                         let size = size as usize;
@@ -42,12 +63,14 @@ impl Plan {
                 }
             }
         }
-        Self { scenarios, repeat_count: settings.repeats.unwrap_or(repeat_count), sample_s }
+        Self {
+            scenarios,
+            repeat_count: settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT_QUICK),
+            sample_s: if settings.common.quick { SAMPLE_S_QUICK } else { SAMPLE_S },
+        }
     }
-}
 
-impl Plan {
-    /// What a reader of some of its rows has to know.
+    /// Remarks that a reader of some rows needs.
     pub fn notes(&self) -> impl Iterator<Item = &'static str> {
         let inproc = || self.scenarios.iter().filter(|scenario| scenario.transport == Transport::Inproc);
         let by_handle = inproc().any(|scenario| scenario.calls.contains(&Calls::Handle));
@@ -59,7 +82,7 @@ impl Plan {
             ),
             (
                 round_trips,
-                "inproc: who has sent looks for the answer for some 30 us while that pays, then sleeps",
+                "inproc: a sender looks for the answer for some 30 us while that pays, then sleeps",
             ),
         ]
         .into_iter()
@@ -67,7 +90,7 @@ impl Plan {
     }
 }
 
-/// Over what a case is measured unless the user says.
+/// The transports of a case.
 fn transports_of(case: CaseName, is_quick: bool) -> &'static [Transport] {
     match case {
         CaseName::Curve => &[Transport::Tcp],
@@ -76,7 +99,7 @@ fn transports_of(case: CaseName, is_quick: bool) -> &'static [Transport] {
     }
 }
 
-/// At which sizes, unless the user says.
+/// The sizes of a case.
 fn sizes_of(case: CaseName, transport: Transport, is_quick: bool) -> &'static [u32] {
     match (case, transport) {
         (CaseName::Throughput, Transport::Tcp) if is_quick => &[8, 64, 1024, 131_072],
@@ -103,24 +126,14 @@ fn calls_of(case: CaseName, transport: Transport, size: u32, only: Option<Calls>
     all.iter().copied().filter(|calls| only.is_none_or(|only| only == *calls)).collect()
 }
 
-fn chosen<'a, T>(asked: &'a [T], default: &'a [T]) -> &'a [T] {
-    if asked.is_empty() { default } else { asked }
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::Plan;
-    use crate::arguments::{Arguments, Benchmark};
+    use crate::frame::parse;
     use crate::sample::{Calls, CaseName, Transport};
 
     fn plan(options: &str) -> Plan {
-        let line = format!("hairstreak-bench sockets {options}");
-        match Arguments::parse_from(line.split_whitespace()).benchmark {
-            Benchmark::Sockets(settings) => Plan::new(&settings),
-            other => panic!("not the benchmark: {other:?}"),
-        }
+        Plan::new(&parse(options))
     }
 
     #[test]
@@ -175,7 +188,7 @@ mod tests {
         for scenario in plan("").scenarios {
             let expected = (scenario.case, scenario.transport) == (CaseName::Throughput, Transport::Inproc)
                 && scenario.size >= 8192;
-            assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{}", scenario.text());
+            assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{scenario}");
         }
     }
 

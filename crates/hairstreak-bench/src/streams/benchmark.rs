@@ -1,74 +1,104 @@
-//! The run of the benchmark: lets the contenders take turns, then the controls, reports.
-//!
-//! Invariants: within one repeat every contender and every control is measured once before any is measured again, so
-//! that the machine's drift meets all alike; progress goes to standard error, the report alone to standard output.
+//! The run of the study: samples the contenders in turns, then the controls, and reports.
 
-use std::io;
 use std::path::Path;
 use std::time::Instant;
 
-use hairstreak_chart::ChartError;
+use anyhow::{Context as _, Result};
+use hairstreak_chart::{Axis, Chart, Line, PALETTE};
 
-use super::charts;
-use super::conclusion::{Load, conclude};
-use super::plan::{CONTROL_SIZE, CONTROL_TRANSPORTS, Plan, TRANSPORT};
-use super::report::{Case, Control, Report};
-use super::table;
-use crate::arguments::StreamsSettings;
-use crate::rival::RIVAL_NAME;
-use crate::run::Run;
-use crate::sample::{Calls, CaseName, ContenderName, Sample, SampleError, Scenario, Subject, Transport};
+use super::conclusion::{Control, Load, conclude};
+use super::plan::{CONTROL_SIZE, CONTROL_TRANSPORTS, Plan, Settings, TRANSPORT};
+use crate::frame::{Report, Row, Spread, Table, Value, name, rate, short, take_turns};
+use crate::sample::{self, Calls, CaseName, ContenderName, Sample, Scenario, Subject, Transport};
 
 /// Far more than the caches hold.
 const COPY_SIZE: usize = 64 << 20;
 const COPY_COUNT: u32 = 4;
 
-/// Why the benchmark has no report.
-#[derive(Debug, thiserror::Error)]
-pub enum StreamsError {
-    /// A sample failed.
-    #[error(transparent)]
-    Sample(#[from] SampleError),
-    /// A chart could not be drawn.
-    #[error(transparent)]
-    Chart(#[from] ChartError),
-    /// The directory of the charts could not be made.
-    #[error("cannot make the directory of the charts: {0}")]
-    Directory(#[from] io::Error),
-    /// The report could not be written as JSON.
-    #[error("cannot write the report: {0}")]
-    Report(#[from] serde_json::Error),
-}
-
-/// Runs the benchmark, draws its charts and prints its report.
-pub fn run(settings: &StreamsSettings) -> Result<(), StreamsError> {
+/// Runs the study, draws its charts and prints its report.
+pub fn run(settings: &Settings) -> Result<()> {
     let plan = Plan::new(settings);
-    // Not after minutes of measuring.
-    std::fs::create_dir_all(&settings.out)?;
-    let mut run = Run::new(&settings.rival);
-    let cores = run.machine.cores;
+    // Fails before minutes of measuring.
+    std::fs::create_dir_all(&settings.out).context("cannot make the directory of the charts")?;
+    let mut setting = sample::setting(&settings.rival);
+    let cores = setting.machine.cores;
     let threads = 2 * plan.stream_counts.last().copied().unwrap_or(1);
     if threads > cores {
-        run.notes.push(format!(
+        setting.notes.push(format!(
             "{threads} client threads on {cores} cores: streams wait for each other, so scaling shows in processor time \
              per message and not in totals"
         ));
     }
-    let bench = Bench { plan: &plan, libzmq: &settings.rival.libzmq, has_rival: run.has_rival() };
+    let bench = Bench { plan: &plan, libzmq: &settings.rival.libzmq, has_rival: setting.has_rival() };
     let cases = bench.measure_cases()?;
-    let controls = bench.measure_controls()?;
-    let ours: Vec<Control> =
-        controls.iter().filter(|control| control.contender == ContenderName::Ours.text()).cloned().collect();
-    let most = cases.iter().map(|case| case.ours_mbit * 1e6 / 8.0).fold(0.0, f64::max);
+    let (controls, control_rows) = bench.measure_controls()?;
+    let most = cases.iter().map(|case| case.megabits(case.ours) * 1e6 / 8.0).fold(0.0, f64::max);
     let load = Load { bytes_per_s: most, copied_bytes_per_s: copied_bytes_per_s() };
-    let conclusion = conclude(&ours, load, cores);
-    let charts = charts::draw(&cases, Path::new(&settings.out))?;
-    let report = Report { benchmark: "streams", run, cases, controls, conclusion, charts };
-    match settings.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", table::render(&report)),
+    let rows = cases.iter().map(|case| case.row(&plan)).collect();
+    let title = "Messages per second and megabits of bodies per second, all streams together";
+    let cases_table = Table { key: "cases", title, rows, legend: "" };
+    let title = "Processor time of a message, from the fewest streams to the most";
+    let controls_table = Table { key: "controls", title, rows: control_rows, legend: "" };
+    let report = Report {
+        study: "streams",
+        setting,
+        about: format!("streams of {} messages over tcp, n = {}", plan.message_count, plan.repeat_count),
+        tables: vec![cases_table, controls_table],
+        conclusion: conclude(&controls, load, cores),
+        charts: draw(&cases, &plan, Path::new(&settings.out))?,
+    };
+    report.print(settings.common.json)
+}
+
+/// The figures of a size with a number of streams.
+struct Case {
+    size: usize,
+    streams: usize,
+    ours: Spread,
+    rival: Option<Spread>,
+    cpu: f64,
+    rival_cpu: Option<f64>,
+}
+
+impl Case {
+    fn new(scenario: &Scenario, ours: &[Sample], rival: &[Sample]) -> Option<Case> {
+        let rates = |samples: &[Sample]| Spread::of(samples.iter().map(Sample::rate));
+        let cpu =
+            |samples: &[Sample]| Some(Spread::of(samples.iter().map(Sample::cpu_s_per_million))?.median);
+        Some(Case {
+            size: scenario.size,
+            streams: scenario.stream_count,
+            ours: rates(ours)?,
+            rival: rates(rival),
+            cpu: cpu(ours)?,
+            rival_cpu: cpu(rival),
+        })
     }
-    Ok(())
+
+    fn megabits(&self, rate: Spread) -> f64 {
+        rate.median * self.size as f64 * 8.0 / 1e6
+    }
+
+    fn row(&self, plan: &Plan) -> Row {
+        Row::default()
+            .keep("case", Value::text("streams"))
+            .keep("transport", Value::text(name(&TRANSPORT)))
+            .show("size", "size", Value::count(self.size))
+            .show("streams", "streams", Value::count(self.streams))
+            .keep("calls", Value::text(name(&Calls::One)))
+            .keep("unit", Value::text("messages/s"))
+            .keep("n", Value::count(plan.repeat_count))
+            .keep("messages", Value::count(plan.message_count))
+            .compare(self.ours, self.rival)
+            .show("ours_mbit", "ours Mbit/s", Value::figure(self.megabits(self.ours), short))
+            .show(
+                "rival_mbit",
+                "rival Mbit/s",
+                Value::figure(self.rival.map(|rate| self.megabits(rate)), short),
+            )
+            .keep("cpu_s_per_million", Value::figure(self.cpu, short))
+            .keep("rival_cpu_s_per_million", Value::figure(self.rival_cpu, short))
+    }
 }
 
 struct Bench<'a> {
@@ -77,113 +107,126 @@ struct Bench<'a> {
     has_rival: bool,
 }
 
-/// What has been measured of one contender in one scenario.
-struct Turn {
-    contender: ContenderName,
-    scenario: Scenario,
-    samples: Vec<Sample>,
-}
-
-impl Turn {
-    fn new(contender: ContenderName, transport: Transport, size: usize, stream_count: usize) -> Self {
-        let (case, calls) = (CaseName::Throughput, vec![Calls::One]);
-        let scenario = Scenario { case, transport, size, calls, stream_count };
-        Self { contender, scenario, samples: Vec::new() }
-    }
-}
-
 impl Bench<'_> {
-    /// Each size by itself, all numbers of streams in turns.
-    fn measure_cases(&self) -> Result<Vec<Case>, StreamsError> {
+    /// Measures each size by itself, all numbers of streams in turns.
+    fn measure_cases(&self) -> Result<Vec<Case>> {
         let mut cases = Vec::new();
-        for (index, &size) in self.plan.sizes.iter().enumerate() {
-            eprintln!("streams {}/{}: {size} B", index + 1, self.plan.sizes.len() + 1);
-            let mut turns = Vec::new();
-            for &stream_count in &self.plan.stream_counts {
-                for contender in self.contenders() {
-                    turns.push(Turn::new(contender, TRANSPORT, size, stream_count));
-                }
-            }
-            self.take_turns(&mut turns, self.plan.repeat_count, self.plan.message_count)?;
-            for &streams in &self.plan.stream_counts {
-                let of = |contender| {
-                    let turn = turns
-                        .iter()
-                        .find(|turn| turn.contender == contender && turn.scenario.stream_count == streams);
-                    turn.map_or(&[][..], |turn| &turn.samples)
-                };
-                let (ours, rival) = (of(ContenderName::Ours), of(ContenderName::Libzmq));
-                cases.extend(Case::new(size, streams, self.plan.message_count, ours, rival));
+        for &size in &self.plan.sizes {
+            let scenarios: Vec<Scenario> =
+                self.plan.stream_counts.iter().map(|&count| scenario(TRANSPORT, size, count)).collect();
+            let contenders = self.contenders();
+            let turns = scenarios.iter().flat_map(|scenario| {
+                let message_count = self.plan.message_count;
+                contenders.iter().map(move |&contender| self.subject(scenario, contender, message_count))
+            });
+            let samples =
+                take_turns("streams", self.plan.repeat_count, &turns.collect::<Vec<_>>(), Subject::sample)?;
+            for (scenario, samples) in scenarios.iter().zip(samples.chunks(contenders.len())) {
+                let rival = samples.get(1).map_or(&[][..], Vec::as_slice);
+                cases.extend(Case::new(scenario, &samples[0], rival));
             }
         }
         Ok(cases)
     }
 
-    /// Ours over every transport of the controls; the rival beside it where the test itself runs.
-    fn measure_controls(&self) -> Result<Vec<Control>, StreamsError> {
-        let count = self.plan.sizes.len() + 1;
-        eprintln!("streams {count}/{count}: processor time, {CONTROL_SIZE} B");
-        let mut turns = Vec::new();
+    /// Measures ours over every transport of the controls, and the rival over that of the streams. Returns the controls of ours.
+    fn measure_controls(&self) -> Result<(Vec<Control>, Vec<Row>)> {
+        let mut scenarios = Vec::new();
         for transport in CONTROL_TRANSPORTS {
-            for contender in self.contenders() {
+            for &contender in &self.contenders() {
                 if contender == ContenderName::Ours || transport == TRANSPORT {
                     let counts = self.plan.stream_counts.iter();
-                    turns.extend(counts.map(|&count| Turn::new(contender, transport, CONTROL_SIZE, count)));
+                    scenarios
+                        .extend(counts.map(|&count| (scenario(transport, CONTROL_SIZE, count), contender)));
                 }
             }
         }
         let message_count = self.plan.control_message_count;
-        self.take_turns(&mut turns, self.plan.control_repeat_count, message_count)?;
-        let mut controls: Vec<Control> = Vec::new();
-        let mut first = 0.0;
-        for turn in &turns {
-            let Scenario { transport, size, stream_count, .. } = turn.scenario;
-            let name = contender_name(turn.contender);
-            let control = Control::new(name, transport, size, stream_count, message_count, &turn.samples);
-            let Some(control) = control else { continue };
-            if self.plan.stream_counts.first() == Some(&stream_count) {
-                first = control.cpu_s_per_million;
+        let subjects: Vec<Subject<'_>> = scenarios
+            .iter()
+            .map(|(scenario, contender)| self.subject(scenario, *contender, message_count))
+            .collect();
+        let samples = take_turns("streams", self.plan.control_repeat_count, &subjects, Subject::sample)?;
+        let (mut controls, mut rows, mut first) = (Vec::new(), Vec::new(), 0.0);
+        for ((scenario, contender), samples) in scenarios.iter().zip(&samples) {
+            let Some(cpu) = Spread::of(samples.iter().map(Sample::cpu_s_per_million)) else { continue };
+            if self.plan.stream_counts.first() == Some(&scenario.stream_count) {
+                first = cpu.median;
             }
-            controls.push(control.rising_from(first));
+            let Some(control) = Control::new(scenario, samples, first) else { continue };
+            rows.push(control_row(&control, *contender, cpu, message_count));
+            controls.extend((*contender == ContenderName::Ours).then_some(control));
         }
-        Ok(controls)
+        Ok((controls, rows))
     }
 
-    fn contenders(&self) -> impl Iterator<Item = ContenderName> {
+    fn contenders(&self) -> Vec<ContenderName> {
         let rival = self.has_rival.then_some(ContenderName::Libzmq);
-        std::iter::once(ContenderName::Ours).chain(rival)
+        std::iter::once(ContenderName::Ours).chain(rival).collect()
     }
 
-    fn take_turns(
-        &self,
-        turns: &mut [Turn],
-        repeat_count: u32,
+    fn subject<'a>(
+        &'a self,
+        scenario: &'a Scenario,
+        contender: ContenderName,
         message_count: u64,
-    ) -> Result<(), StreamsError> {
-        for _ in 0..repeat_count {
-            for turn in turns.iter_mut() {
-                let subject = Subject {
-                    scenario: &turn.scenario,
-                    contender: turn.contender,
-                    calls: Calls::One,
-                    libzmq: self.libzmq,
-                };
-                let sample = subject.sample(message_count)?;
-                turn.samples.push(sample);
+    ) -> Subject<'a> {
+        Subject { scenario, contender, calls: Calls::One, message_count, libzmq: self.libzmq }
+    }
+}
+
+fn scenario(transport: Transport, size: usize, stream_count: usize) -> Scenario {
+    Scenario { case: CaseName::Throughput, transport, size, calls: vec![Calls::One], stream_count }
+}
+
+fn control_row(control: &Control, contender: ContenderName, cpu: Spread, message_count: u64) -> Row {
+    Row::default()
+        .show("contender", "contender", Value::text(contender.text()))
+        .show("transport", "over", Value::text(name(&control.transport)))
+        .show("size", "size", Value::count(CONTROL_SIZE))
+        .show("streams", "streams", Value::count(control.streams))
+        .show("n", "n", Value::count(control.n))
+        .keep("messages", Value::count(message_count))
+        .show("rate", "messages/s", Value::figure(control.rate, rate))
+        .show("cpu_s_per_million", "cpu s/M [min-max]", Value::spread(cpu, short))
+        .show("kernel_percent", "kernel", Value::percent(control.kernel_percent))
+        .show("rise_percent", "rise", Value::figure(control.rise_percent, |rise| format!("{rise:+.1}%")))
+}
+
+/// A figure of a chart, from the rate of a contender.
+type Figure = fn(&Case, Spread) -> f64;
+
+/// Draws the two charts of the source into `directory` and returns their files: messages and megabits per second over the
+/// size of a message, with a line for each number of streams. Lines of the rival are dashed.
+fn draw(cases: &[Case], plan: &Plan, directory: &Path) -> Result<Vec<String>> {
+    let charts: [(&str, &str, Figure); 2] = [
+        ("streams-messages.svg", "Millions of messages", |_, rate| rate.median / 1e6),
+        ("streams-megabits.svg", "Megabits", Case::megabits),
+    ];
+    let draw = |(file, unit, figure): (&str, &str, Figure)| {
+        let mut lines = Vec::new();
+        for is_rival in [false, true] {
+            for (&count, color) in plan.stream_counts.iter().zip(PALETTE.into_iter().cycle()) {
+                let points = cases.iter().filter(|case| case.streams == count).filter_map(|case| {
+                    let position = plan.sizes.iter().position(|&size| size == case.size)?;
+                    let rate = if is_rival { case.rival? } else { case.ours };
+                    Some((position as f64, figure(case, rate)))
+                });
+                let contender = if is_rival { "libzmq" } else { "hairstreak" };
+                let label = format!("{contender}, {count} stream{}", if count == 1 { "" } else { "s" });
+                lines.push(Line { label, color, is_dashed: is_rival, points: points.collect() });
             }
         }
-        Ok(())
-    }
+        // A label for each size: the axis counts sizes, because they double from one to the next.
+        let x = Axis::labels("bytes per message", plan.sizes.iter().map(ToString::to_string).collect());
+        let title = format!("{unit} per second, all streams together");
+        let chart = Chart { title, x, y: Axis::over("", &lines), lines };
+        Ok(chart.draw(&directory.join(file))?)
+    };
+    charts.into_iter().map(draw).collect()
 }
 
-fn contender_name(contender: ContenderName) -> &'static str {
-    match contender {
-        ContenderName::Libzmq => RIVAL_NAME,
-        ContenderName::Ours | ContenderName::Limit => contender.text(),
-    }
-}
-
-/// The best of a few copies of memory that no cache holds.
+/// Returns the best rate of a few copies of memory that no cache holds.
 fn copied_bytes_per_s() -> f64 {
     let source = vec![1_u8; COPY_SIZE];
     let mut target = vec![0_u8; COPY_SIZE];

@@ -4,8 +4,46 @@
 //! disturbed shows by comparison: over tcp everything takes part but the card (loopback), over shared memory no kernel
 //! socket does, between threads of one process nothing does but memory.
 
-use super::report::Control;
-use crate::sample::Transport;
+use super::plan::CONTROL_SIZE;
+use crate::frame::Spread;
+use crate::sample::{Sample, Scenario, Transport};
+
+/// The processor time of a message with some streams over one transport.
+#[derive(Clone, Debug)]
+pub struct Control {
+    /// The transport.
+    pub transport: Transport,
+    /// Streams at the same time.
+    pub streams: usize,
+    /// Samples.
+    pub n: usize,
+    /// Median rate of all streams together, messages/s.
+    pub rate: f64,
+    /// User and system seconds of all processes per million messages, median.
+    pub cpu_s_per_million: f64,
+    /// The kernel's part of that time, in per cent, of all samples together.
+    pub kernel_percent: f64,
+    /// Rise of the time over that of the fewest streams, in per cent of the medians.
+    pub rise_percent: f64,
+}
+
+impl Control {
+    /// The control of these samples, where a million messages cost `first` seconds with the fewest streams. `None` without a sample.
+    pub fn new(scenario: &Scenario, samples: &[Sample], first: f64) -> Option<Control> {
+        let cpu = Spread::of(samples.iter().map(Sample::cpu_s_per_million))?.median;
+        let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
+        let (all, kernel) = (sum(|sample| sample.usage.cpu_s), sum(|sample| sample.usage.system_s));
+        Some(Control {
+            transport: scenario.transport,
+            streams: scenario.stream_count,
+            n: samples.len(),
+            rate: Spread::of(samples.iter().map(Sample::rate))?.median,
+            cpu_s_per_million: cpu,
+            kernel_percent: if all > 0.0 { 100.0 * kernel / all } else { 0.0 },
+            rise_percent: 100.0 * (cpu / first - 1.0),
+        })
+    }
+}
 
 /// A rise beyond this is contention, in percent; less is within what a run differs from the next.
 pub const RISE_PERCENT_MAX: f64 = 10.0;
@@ -33,7 +71,7 @@ pub fn conclude(ours: &[Control], load: Load, cores: usize) -> Vec<String> {
              shared memory and {:+.1}% between threads (n = {}).",
             tcp.few.streams,
             tcp.many.streams,
-            tcp.many.size,
+            CONTROL_SIZE,
             tcp.many.rise_percent,
             shm.many.rise_percent,
             inproc.many.rise_percent,
@@ -97,20 +135,17 @@ impl<'a> Pair<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, Load, Transport, conclude};
+    use super::{Control, Load, Scenario, Transport, conclude};
+    use crate::frame::usage::Usage;
+    use crate::sample::{Calls, CaseName, Sample};
 
     fn control(transport: Transport, streams: usize, rise_percent: f64) -> Control {
         Control {
-            contender: "hairstreak",
             transport,
-            size: 8,
             streams,
             n: 7,
-            messages: 1000,
             rate: 1e6 * streams as f64,
             cpu_s_per_million: 0.05 * (1.0 + rise_percent / 100.0),
-            cpu_s_per_million_min: 0.04,
-            cpu_s_per_million_max: 0.06,
             kernel_percent: 40.0,
             rise_percent,
         }
@@ -149,5 +184,19 @@ mod tests {
     fn without_a_control_there_is_no_conclusion() {
         let load = Load { bytes_per_s: 1.0, copied_bytes_per_s: 1.0 };
         assert!(conclude(&[control(Transport::Tcp, 1, 0.0)], load, 2).is_empty());
+    }
+
+    #[test]
+    fn a_rise_is_that_of_the_medians() {
+        let samples = [0.1, 0.11, 0.9].map(|cpu_s| {
+            let usage = Usage { cpu_s, system_s: cpu_s / 4.0, voluntary_switches: 0, allocations: 0 };
+            Sample { message_count: 2000, timed_count: 2000, elapsed_s: 1.0, usage, system_calls: None }
+        });
+        let (case, calls) = (CaseName::Throughput, vec![Calls::One]);
+        let scenario = Scenario { case, transport: Transport::Tcp, size: 8, calls, stream_count: 4 };
+        let control = Control::new(&scenario, &samples, 50.0).unwrap();
+        assert_eq!(control.cpu_s_per_million, 55.0);
+        assert!((control.rise_percent - 10.0).abs() < 1e-9, "{}", control.rise_percent);
+        assert!((control.kernel_percent - 25.0).abs() < 1e-9, "{}", control.kernel_percent);
     }
 }

@@ -1,7 +1,32 @@
-//! Which sizes and how many streams, by default, with `--quick` and with filters.
+//! The options of the study, its sizes and its numbers of streams: by default, with `--quick`, and with filters.
 
-use crate::arguments::StreamsSettings;
+use clap::Args;
+
+use crate::frame::{Common, RivalOptions, sorted};
 use crate::sample::Transport;
+
+/// The options of `hairstreak-bench streams`.
+#[derive(Clone, Debug, Args)]
+pub struct Settings {
+    /// The directory of the charts, streams-messages.svg and streams-megabits.svg
+    #[arg(long, default_value = ".", value_name = "DIR")]
+    pub out: String,
+    /// Only these message sizes in bytes [default: 1 to 1024 by powers of two]
+    #[arg(long = "size", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub sizes: Vec<u32>,
+    /// Only these numbers of streams [default: 1,2,3,4]
+    #[arg(long = "streams", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub stream_counts: Vec<u32>,
+    /// Messages of each stream
+    #[arg(long = "messages", value_parser = clap::value_parser!(u64).range(100..=100_000_000))]
+    pub message_count: Option<u64>,
+    /// Sampling and output.
+    #[command(flatten)]
+    pub common: Common,
+    /// The rival.
+    #[command(flatten)]
+    pub rival: RivalOptions,
+}
 
 const SIZES: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const STREAM_COUNTS: [u32; 4] = [1, 2, 3, 4];
@@ -14,9 +39,9 @@ const CONTROL_FACTOR_QUICK: u64 = 2;
 /// Repeats of the controls, at least.
 const CONTROL_REPEAT_COUNT: u32 = 7;
 
-/// Over what the streams are measured.
+/// The transport of the streams.
 pub const TRANSPORT: Transport = Transport::Tcp;
-/// Over what processor time is compared.
+/// The transports whose processor time is compared.
 pub const CONTROL_TRANSPORTS: [Transport; 3] = [Transport::Tcp, Transport::Shm, Transport::Inproc];
 /// Bytes of the messages whose processor time is compared.
 pub const CONTROL_SIZE: usize = 8;
@@ -40,16 +65,20 @@ pub struct Plan {
 
 impl Plan {
     /// The plan for `settings`.
-    pub fn new(settings: &StreamsSettings) -> Self {
-        let (message_count, repeat_count, factor) = match settings.quick {
-            true => (MESSAGE_COUNT_QUICK, REPEAT_COUNT_QUICK, CONTROL_FACTOR_QUICK),
-            false => (MESSAGE_COUNT, REPEAT_COUNT, 1),
+    pub fn new(settings: &Settings) -> Self {
+        let (message_count, factor) = if settings.common.quick {
+            (MESSAGE_COUNT_QUICK, CONTROL_FACTOR_QUICK)
+        } else {
+            (MESSAGE_COUNT, 1)
         };
         let message_count = settings.message_count.unwrap_or(message_count);
-        let repeat_count = settings.repeats.unwrap_or(repeat_count);
+        let repeat_count = settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT_QUICK);
+        let counts = |given: &[u32], default: &[u32]| {
+            sorted(given, default).into_iter().map(|count| count as usize).collect()
+        };
         Self {
-            sizes: chosen(&settings.sizes, &SIZES),
-            stream_counts: chosen(&settings.stream_counts, &STREAM_COUNTS),
+            sizes: counts(&settings.sizes, &SIZES),
+            stream_counts: counts(&settings.stream_counts, &STREAM_COUNTS),
             message_count,
             repeat_count,
             control_message_count: message_count * factor,
@@ -58,27 +87,13 @@ impl Plan {
     }
 }
 
-fn chosen(asked: &[u32], default: &[u32]) -> Vec<usize> {
-    let mut values: Vec<usize> =
-        if asked.is_empty() { default } else { asked }.iter().map(|&value| value as usize).collect();
-    values.sort_unstable();
-    values.dedup();
-    values
-}
-
 #[cfg(test)]
 mod tests {
-    use clap::Parser;
-
     use super::Plan;
-    use crate::arguments::{Arguments, Benchmark};
+    use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
-        let line = format!("hairstreak-bench streams {options}");
-        match Arguments::parse_from(line.split_whitespace()).benchmark {
-            Benchmark::Streams(settings) => Plan::new(&settings),
-            other => panic!("not the benchmark: {other:?}"),
-        }
+        Plan::new(&parse(options))
     }
 
     #[test]

@@ -7,7 +7,7 @@
 //! +------+---------+--------+-----------------+------+
 //! ```
 
-use super::methods::{BASIC_PUBLISH, BODY, CONTENT_HEADER, FRAME_END, FRAME_OVERHEAD, METHOD};
+use super::methods::{BASIC_PUBLISH, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_OVERHEAD, METHOD};
 
 const CLASS_BASIC: u16 = 60;
 /// The flag of the property `headers`.
@@ -30,6 +30,8 @@ pub enum Argument<'a> {
     Long(&'a [u8]),
     /// A table without fields.
     EmptyTable,
+    /// A table of four-byte numbers and long strings, with their names.
+    Table(&'a [(&'a str, Argument<'a>)]),
 }
 
 impl Argument<'_> {
@@ -48,6 +50,15 @@ impl Argument<'_> {
                 out.extend_from_slice(bytes);
             }
             Argument::EmptyTable => out.extend_from_slice(&[0; 4]),
+            Argument::Table(fields) => {
+                let mut table = Vec::new();
+                for (name, value) in fields {
+                    Argument::Short(name).push(&mut table);
+                    table.push(if matches!(value, Argument::Long(_)) { b'S' } else { b'I' });
+                    value.push(&mut table);
+                }
+                Argument::Long(&table).push(out);
+            }
         }
     }
 }
@@ -72,8 +83,14 @@ pub fn push_method(out: &mut Vec<u8>, channel: u16, id: u32, arguments: &[Argume
     });
 }
 
+/// Appends basic.publish. `exchange` and `key` are the route of a message.
+fn push_publish_method(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, &str)) {
+    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
+    push_method(out, channel, BASIC_PUBLISH, &arguments);
+}
+
 /// Appends the header of a content without properties.
-fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
+pub(super) fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
     push_frame(out, CONTENT_HEADER, channel, |out| {
         out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
         out.extend_from_slice(&[0; 2]);
@@ -82,37 +99,9 @@ fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
     });
 }
 
-/// Appends basic.publish and an empty content whose header CC names further routing keys. They must fit a frame.
-pub fn push_publish_to_all(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, &str), keys: &[String]) {
-    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
-    push_method(out, channel, BASIC_PUBLISH, &arguments);
-    let mut list = Vec::new();
-    for key in keys {
-        list.push(b'S');
-        Argument::Long(key.as_bytes()).push(&mut list);
-    }
-    let mut headers = b"\x02CCA".to_vec();
-    Argument::Long(&list).push(&mut headers);
-    push_frame(out, CONTENT_HEADER, channel, |out| {
-        out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
-        out.extend_from_slice(&[0; 10]);
-        out.extend_from_slice(&HAS_HEADERS.to_be_bytes());
-        Argument::Long(&headers).push(out);
-    });
-}
-
-/// Appends the frames of a content without properties. None of them is larger than `frame_size_max`.
-pub fn push_content(out: &mut Vec<u8>, channel: u16, body: &[u8], frame_size_max: usize) {
-    push_content_header(out, channel, body.len() as u64);
-    for part in body.chunks(frame_size_max - FRAME_OVERHEAD) {
-        push_frame(out, BODY, channel, |out| out.extend_from_slice(part));
-    }
-}
-
 /// Appends basic.publish and the header of its content: the frames before a body of `body_size` bytes.
-pub fn push_publish_head(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, &str), body_size: u64) {
-    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
-    push_method(out, channel, BASIC_PUBLISH, &arguments);
+pub fn push_publish_head(out: &mut Vec<u8>, channel: u16, route: (&str, &str), body_size: u64) {
+    push_publish_method(out, channel, route);
     push_content_header(out, channel, body_size);
 }
 
@@ -129,34 +118,45 @@ pub fn push_body(out: &mut Vec<u8>, channel: u16, first: &[u8], rest: &[u8], fra
     }
 }
 
-/// Appends basic.publish and its content.
-pub fn push_publish(
-    out: &mut Vec<u8>,
-    channel: u16,
-    (exchange, key): (&str, &str),
-    body: &[u8],
-    frame_size_max: usize,
-) {
-    let arguments = [Argument::U16(0), Argument::Short(exchange), Argument::Short(key), Argument::U8(0)];
-    push_method(out, channel, BASIC_PUBLISH, &arguments);
-    push_content(out, channel, body, frame_size_max);
+/// Appends basic.publish and its content. No frame is larger than `frame_max`.
+pub fn push_publish(out: &mut Vec<u8>, route: (&str, &str), body: &[u8], frame_max: usize) {
+    push_publish_head(out, CHANNEL, route, body.len() as u64);
+    push_body(out, CHANNEL, &[], body, frame_max);
+}
+
+/// Appends basic.publish and an empty content whose header CC names further routing keys. They must fit a frame.
+pub fn push_publish_to_all(out: &mut Vec<u8>, route: (&str, &str), keys: &[String]) {
+    push_publish_method(out, CHANNEL, route);
+    let mut list = Vec::new();
+    for key in keys {
+        list.push(b'S');
+        Argument::Long(key.as_bytes()).push(&mut list);
+    }
+    let mut headers = b"\x02CCA".to_vec();
+    Argument::Long(&list).push(&mut headers);
+    push_frame(out, CONTENT_HEADER, CHANNEL, |out| {
+        out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
+        out.extend_from_slice(&[0; 10]);
+        out.extend_from_slice(&HAS_HEADERS.to_be_bytes());
+        Argument::Long(&headers).push(out);
+    });
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::link::FRAME_SIZE_MAX;
+    use super::super::methods::FRAME_SIZE_MAX;
     use super::{push_body, push_publish, push_publish_head};
 
     fn publish_size(body_size: usize) -> usize {
         let mut out = Vec::new();
-        push_publish(&mut out, 1, ("bench", "key.0"), &vec![0; body_size], FRAME_SIZE_MAX);
+        push_publish(&mut out, ("bench", "key.0"), &vec![0; body_size], FRAME_SIZE_MAX);
         out.len()
     }
 
     #[test]
     fn a_publish_is_as_large_as_the_protocol_says() {
         let mut out = Vec::new();
-        push_publish(&mut out, 1, ("e", "k"), b"ab", FRAME_SIZE_MAX);
+        push_publish(&mut out, ("e", "k"), b"ab", FRAME_SIZE_MAX);
         let expected: &[u8] = b"\x01\x00\x01\x00\x00\x00\x0b\x00\x3c\x00\x28\x00\x00\x01e\x01k\x00\xce\
             \x02\x00\x01\x00\x00\x00\x0e\x00\x3c\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\x00\xce\
             \x03\x00\x01\x00\x00\x00\x02ab\xce";
@@ -171,7 +171,7 @@ mod tests {
         {
             let body: Vec<u8> = (0..size).map(|index| index as u8).collect();
             let (mut whole, mut steps) = (Vec::new(), Vec::new());
-            push_publish(&mut whole, 1, ("bench", "key.0"), &body, FRAME_SIZE_MAX);
+            push_publish(&mut whole, ("bench", "key.0"), &body, FRAME_SIZE_MAX);
             push_publish_head(&mut steps, 1, ("bench", "key.0"), size as u64);
             push_body(&mut steps, 1, &body[..8], &body[8..], FRAME_SIZE_MAX);
             assert!(whole == steps, "{size}");

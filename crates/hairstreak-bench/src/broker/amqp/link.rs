@@ -3,19 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use super::encode::{Argument, push_method};
-use super::error::AmqpError;
+use super::encode::Argument::{self, EmptyTable, Long, Short, U8, U16, U32};
+use super::encode::push_method;
+use super::input::{AmqpError, ReadBuffer, frame_size};
 use super::methods::*;
-use super::read_buffer::ReadBuffer;
-use super::version::version;
-use super::walk::frame_size;
 
-/// The channel that everything goes through.
-pub const CHANNEL: u16 = 1;
-/// The largest frame that is agreed to.
-pub const FRAME_SIZE_MAX: usize = 131_072;
-const NO_CHANNEL: u16 = 0;
-const MECHANISM: &str = "PLAIN";
 const RESPONSE: &[u8] = b"\0guest\0guest";
 const PASSIVE: u8 = 1;
 const NO_ACK: u8 = 2;
@@ -33,14 +25,14 @@ pub struct Link<S = TcpStream> {
     pub input: ReadBuffer,
     /// The largest frame that both agreed to.
     pub frame_size_max: usize,
-    /// As the broker says.
+    /// The version of the broker, as the broker says.
     pub version: String,
 }
 
 impl Link {
     /// Connects as `guest`, opens the virtual host `/` and a channel.
     pub fn open(address: SocketAddr) -> Result<Link, AmqpError> {
-        Self::open_with(address, ReadBuffer::new(), "/")
+        Self::open_in(address, "/")
     }
 
     /// The same in another virtual host.
@@ -48,7 +40,7 @@ impl Link {
         Self::open_with(address, ReadBuffer::new(), virtual_host)
     }
 
-    /// The same with a buffer that only holds answers: for connections of which there are many.
+    /// The same with a buffer that only holds answers, for connections of which there are many.
     pub fn open_small(address: SocketAddr) -> Result<Link, AmqpError> {
         let mut link = Self::open_with(address, ReadBuffer::with_size(ANSWER_SIZE), "/")?;
         link.input = ReadBuffer::with_size(0);
@@ -58,55 +50,47 @@ impl Link {
     fn open_with(address: SocketAddr, input: ReadBuffer, virtual_host: &str) -> Result<Link, AmqpError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Self::over_in(stream, input, Argument::EmptyTable, virtual_host)
+        Self::log_in(stream, input, EmptyTable, virtual_host)
     }
 }
 
 impl<S: Read + Write> Link<S> {
-    /// Logs in as `guest` over a stream that is there, opens the virtual host `/` and a channel. `properties` is a table: what the client
-    /// says of itself.
+    /// Logs in as `guest` over a stream that is there, opens the virtual host `/` and a channel. `properties` is the table of
+    /// client properties.
     pub fn over(stream: S, input: ReadBuffer, properties: Argument<'_>) -> Result<Link<S>, AmqpError> {
-        Self::over_in(stream, input, properties, "/")
+        Self::log_in(stream, input, properties, "/")
     }
 
-    fn over_in(
-        stream: S,
-        input: ReadBuffer,
-        properties: Argument<'_>,
-        virtual_host: &str,
-    ) -> Result<Link<S>, AmqpError> {
+    fn log_in(stream: S, input: ReadBuffer, properties: Argument<'_>, host: &str) -> Result<Self, AmqpError> {
         let mut link = Link { stream, input, frame_size_max: FRAME_SIZE_MAX, version: String::new() };
         link.stream.write_all(PROTOCOL_HEADER)?;
         let start = link.answer(CONNECTION_START)?;
-        link.version = version(&start);
-        let response =
-            [properties, Argument::Short(MECHANISM), Argument::Long(RESPONSE), Argument::Short("en_US")];
-        let tune = link.call(NO_CHANNEL, CONNECTION_START_OK, &response, CONNECTION_TUNE)?;
+        link.version = version(&start).unwrap_or_else(|| "unknown".to_owned());
+        let response = [properties, Short("PLAIN"), Long(RESPONSE), Short("en_US")];
+        link.send(0, CONNECTION_START_OK, &response)?;
+        let tune = link.answer(CONNECTION_TUNE)?;
         let channel_max = number(&tune, 0).map(u16::from_be_bytes)?;
         let frame_size_max = number(&tune, 2).map(u32::from_be_bytes)? as usize;
         if frame_size_max > 0 {
             link.frame_size_max = frame_size_max.min(FRAME_SIZE_MAX);
         }
-        let frame_size_max = Argument::U32(link.frame_size_max as u32);
         // No heartbeats: a load generator has no time for them.
-        let tuned = [Argument::U16(channel_max), frame_size_max, Argument::U16(0)];
-        link.send(NO_CHANNEL, CONNECTION_TUNE_OK, &tuned)?;
-        let host = [Argument::Short(virtual_host), Argument::Short(""), Argument::U8(0)];
-        link.call(NO_CHANNEL, CONNECTION_OPEN, &host, CONNECTION_OPEN_OK)?;
-        link.call(CHANNEL, CHANNEL_OPEN, &[Argument::Short("")], CHANNEL_OPEN_OK)?;
+        let tuned = [U16(channel_max), U32(link.frame_size_max as u32), U16(0)];
+        link.send(0, CONNECTION_TUNE_OK, &tuned)?;
+        link.send(0, CONNECTION_OPEN, &[Short(host), Short(""), U8(0)])?;
+        link.answer(CONNECTION_OPEN + 1)?;
+        link.call(CHANNEL_OPEN, &[Short("")])?;
         Ok(link)
     }
 
     /// Declares a transient exchange.
     pub fn declare_exchange(&mut self, name: &str, kind: &str) -> Result<(), AmqpError> {
-        let arguments = [
-            Argument::U16(0),
-            Argument::Short(name),
-            Argument::Short(kind),
-            Argument::U8(0),
-            Argument::EmptyTable,
-        ];
-        self.call(CHANNEL, EXCHANGE_DECLARE, &arguments, EXCHANGE_DECLARE_OK).map(drop)
+        self.call(EXCHANGE_DECLARE, &[U16(0), Short(name), Short(kind), U8(0), EmptyTable]).map(drop)
+    }
+
+    /// Deletes an exchange, if it is there.
+    pub fn delete_exchange(&mut self, name: &str) -> Result<(), AmqpError> {
+        self.call(EXCHANGE_DELETE, &[U16(0), Short(name), U8(0)]).map(drop)
     }
 
     /// Declares a transient queue.
@@ -114,65 +98,48 @@ impl<S: Read + Write> Link<S> {
         self.queue(name, 0).map(drop)
     }
 
+    /// Returns the number of messages that are ready in a queue.
+    pub fn count_messages(&mut self, queue: &str) -> Result<u32, AmqpError> {
+        self.queue(queue, PASSIVE)
+    }
+
     fn queue(&mut self, name: &str, bits: u8) -> Result<u32, AmqpError> {
-        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(bits), Argument::EmptyTable];
-        let answer = self.call(CHANNEL, QUEUE_DECLARE, &arguments, QUEUE_DECLARE_OK)?;
+        let answer = self.call(QUEUE_DECLARE, &[U16(0), Short(name), U8(bits), EmptyTable])?;
         let name_size = usize::from(answer.first().copied().unwrap_or(0));
         number(&answer, 1 + name_size).map(u32::from_be_bytes)
     }
 
     /// Binds a queue.
     pub fn bind(&mut self, queue: &str, exchange: &str, key: &str) -> Result<(), AmqpError> {
-        let arguments = [
-            Argument::U16(0),
-            Argument::Short(queue),
-            Argument::Short(exchange),
-            Argument::Short(key),
-            Argument::U8(0),
-            Argument::EmptyTable,
-        ];
-        self.call(CHANNEL, QUEUE_BIND, &arguments, QUEUE_BIND_OK).map(drop)
+        let arguments = [U16(0), Short(queue), Short(exchange), Short(key), U8(0), EmptyTable];
+        self.call(QUEUE_BIND, &arguments).map(drop)
     }
 
-    /// Deletes a queue with all that is in it, if it is there.
+    /// Deletes a queue with all its messages, if it is there.
     pub fn delete_queue(&mut self, name: &str) -> Result<(), AmqpError> {
-        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(0)];
-        self.call(CHANNEL, QUEUE_DELETE, &arguments, QUEUE_DELETE_OK).map(drop)
+        self.call(QUEUE_DELETE, &[U16(0), Short(name), U8(0)]).map(drop)
     }
 
     /// Removes the messages that are ready in a queue.
     pub fn purge_queue(&mut self, name: &str) -> Result<(), AmqpError> {
-        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(0)];
-        self.call(CHANNEL, QUEUE_PURGE, &arguments, QUEUE_PURGE_OK).map(drop)
+        self.call(QUEUE_PURGE, &[U16(0), Short(name), U8(0)]).map(drop)
     }
 
     /// Lets the broker send so many messages that are not acknowledged.
     pub fn set_prefetch(&mut self, count: u16) -> Result<(), AmqpError> {
-        let arguments = [Argument::U32(0), Argument::U16(count), Argument::U8(0)];
-        self.call(CHANNEL, BASIC_QOS, &arguments, BASIC_QOS_OK).map(drop)
+        self.call(BASIC_QOS, &[U32(0), U16(count), U8(0)]).map(drop)
     }
 
     /// Becomes a consumer of a queue.
     pub fn consume(&mut self, queue: &str, is_auto_ack: bool) -> Result<(), AmqpError> {
-        let arguments = [
-            Argument::U16(0),
-            Argument::Short(queue),
-            Argument::Short(CONSUMER_TAG),
-            Argument::U8(if is_auto_ack { NO_ACK } else { 0 }),
-            Argument::EmptyTable,
-        ];
-        self.call(CHANNEL, BASIC_CONSUME, &arguments, BASIC_CONSUME_OK).map(drop)
+        let bits = U8(if is_auto_ack { NO_ACK } else { 0 });
+        let arguments = [U16(0), Short(queue), Short(CONSUMER_TAG), bits, EmptyTable];
+        self.call(BASIC_CONSUME, &arguments).map(drop)
     }
 
     /// Asks for confirms.
     pub fn select_confirms(&mut self) -> Result<(), AmqpError> {
-        self.call(CHANNEL, CONFIRM_SELECT, &[Argument::U8(0)], CONFIRM_SELECT_OK).map(drop)
-    }
-
-    /// Deletes an exchange, if it is there.
-    pub fn delete_exchange(&mut self, name: &str) -> Result<(), AmqpError> {
-        let arguments = [Argument::U16(0), Argument::Short(name), Argument::U8(0)];
-        self.call(CHANNEL, EXCHANGE_DELETE, &arguments, EXCHANGE_DELETE_OK).map(drop)
+        self.call(CONFIRM_SELECT, &[U8(0)]).map(drop)
     }
 
     /// Waits for the confirm of the only message that has been published since confirms were asked for.
@@ -182,13 +149,9 @@ impl<S: Read + Write> Link<S> {
 
     /// Waits until the broker has taken all that was sent: it answers in order.
     pub fn await_channel(&mut self) -> Result<(), AmqpError> {
-        let arguments = [Argument::U8(1)];
-        self.send(CHANNEL, CHANNEL_FLOW, &arguments)?;
-        loop {
-            if self.next_method()?.0 == CHANNEL_FLOW_OK {
-                return Ok(());
-            }
-        }
+        self.send(CHANNEL, CHANNEL_FLOW, &[U8(1)])?;
+        while self.next_method()?.0 != CHANNEL_FLOW + 1 {}
+        Ok(())
     }
 
     /// Reads so many methods, whichever they are.
@@ -196,21 +159,10 @@ impl<S: Read + Write> Link<S> {
         (0..count).try_for_each(|_| self.next_method().map(drop))
     }
 
-    /// How many messages are ready in a queue.
-    pub fn count_messages(&mut self, queue: &str) -> Result<u32, AmqpError> {
-        self.queue(queue, PASSIVE)
-    }
-
     /// Sends a method and waits for its answer, whose arguments are returned.
-    fn call(
-        &mut self,
-        channel: u16,
-        id: u32,
-        arguments: &[Argument<'_>],
-        answer: u32,
-    ) -> Result<Vec<u8>, AmqpError> {
-        self.send(channel, id, arguments)?;
-        self.answer(answer)
+    fn call(&mut self, id: u32, arguments: &[Argument<'_>]) -> Result<Vec<u8>, AmqpError> {
+        self.send(CHANNEL, id, arguments)?;
+        self.answer(id + 1)
     }
 
     fn send(&mut self, channel: u16, id: u32, arguments: &[Argument<'_>]) -> Result<(), AmqpError> {
@@ -219,25 +171,22 @@ impl<S: Read + Write> Link<S> {
         Ok(self.stream.write_all(&frame)?)
     }
 
-    /// The arguments of the method `expected`, which comes next but for heartbeats.
+    /// Returns the arguments of the method `expected`, which comes next but for heartbeats.
     fn answer(&mut self, expected: u32) -> Result<Vec<u8>, AmqpError> {
-        match self.next_method()? {
-            (id, arguments) if id == expected => Ok(arguments),
-            (id, _) => {
-                let (expected, found) = (method_name(expected), method_name(id));
-                Err(AmqpError::Unexpected { expected, found })
-            }
+        let (id, arguments) = self.next_method()?;
+        if id == expected {
+            return Ok(arguments);
         }
+        Err(AmqpError::Unexpected { expected: method_name(expected), found: method_name(id) })
     }
 
-    /// The next method but for heartbeats, and its arguments.
+    /// Returns the next method but for heartbeats, and its arguments.
     ///
     /// Errors: the broker closes the channel or the connection.
     fn next_method(&mut self) -> Result<(u32, Vec<u8>), AmqpError> {
         loop {
             let unread = self.input.unread();
-            let frame = frame_size(unread).and_then(|size| unread.get(..size));
-            let Some(frame) = frame else {
+            let Some(frame) = frame_size(unread).and_then(|size| unread.get(..size)) else {
                 self.input.fill(&mut self.stream)?;
                 continue;
             };
@@ -259,4 +208,25 @@ impl<S: Read + Write> Link<S> {
 fn number<const SIZE: usize>(arguments: &[u8], at: usize) -> Result<[u8; SIZE], AmqpError> {
     let bytes = arguments.get(at..).and_then(|rest| rest.first_chunk());
     bytes.copied().ok_or(AmqpError::Malformed("a method that is too short"))
+}
+
+/// The broker's version in the arguments of connection.start: a long string behind its name.
+fn version(start: &[u8]) -> Option<String> {
+    let name = b"\x07versionS";
+    let at = start.windows(name.len()).position(|window| window == name)? + name.len();
+    let size = u32::from_be_bytes(number(start, at).ok()?) as usize;
+    Some(String::from_utf8_lossy(start.get(at + 4..)?.get(..size)?).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::version;
+
+    #[test]
+    fn the_version_is_found_where_there_is_one() {
+        let found = version(b"\x07productS\x00\x00\x00\x01x\x07versionS\x00\x00\x00\x063.10.8...");
+        assert_eq!(found.as_deref(), Some("3.10.8"));
+        assert_eq!(version(b"\x07versionS\x00\x00\x00\x063"), None);
+        assert_eq!(version(b""), None);
+    }
 }

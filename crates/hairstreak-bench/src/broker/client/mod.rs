@@ -1,19 +1,12 @@
 //! The load generator: the clients of a sample, each kind a process, each connection a thread with a blocking socket.
 //!
-//! A producer writes blocks of prebuilt publishes, a consumer walks what a large read brought. Neither decodes a frame
-//! or allocates for a message.
+//! A producer writes blocks of prebuilt publishes, a consumer walks the bytes of a large read. Neither decodes a frame or
+//! allocates for a message.
+//!
+//! - `process`: a client process, its connections and their threads; consumers and round trips
+//! - `producer`: publishes as fast as the socket takes them, by confirms, or at a rate
 
-mod block;
-mod clock;
-mod confirms;
-mod consumer;
-mod entry;
-mod error;
-mod meter;
-mod paced;
+mod process;
 mod producer;
-mod round_trip;
 
-pub(crate) use clock::now_ns;
-pub use entry::take_part;
-pub use error::ClientError;
+pub use process::take_part;

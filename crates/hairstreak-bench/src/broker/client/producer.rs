@@ -1,84 +1,245 @@
-//! Publishes as fast as the socket takes it, by confirms, or at a rate; a connection for each thread.
+//! Publishes through a connection: as fast as the socket takes it, by confirms, or at a rate.
+//!
+//! At a rate, a message says when its batch was due, and not when it could be written: a broker that holds its producer
+//! up does not make its own latencies look better.
 
-use std::sync::mpsc;
-use std::thread;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use super::super::amqp::Link;
-use super::super::histogram::Histogram;
-use super::super::task::{Flow, Task, queue_name};
-use super::block::Block;
-use super::clock::now_ns;
-use super::error::ClientError;
-use super::meter::Meter;
-use super::{confirms, paced};
+use anyhow::{Result, bail, ensure};
+use rustix::thread::set_current_timer_slack;
 
-/// Publishes what the task says and answers.
-pub fn run(task: &Task, orders: &mpsc::Receiver<()>) -> Result<(), ClientError> {
-    let mut links = Vec::new();
-    for _ in 0..task.flow.producer_count {
-        let mut link = Link::open(task.address)?;
-        if task.flow.confirm_window.is_some() {
-            link.select_confirms()?;
-        }
-        links.push(link);
-    }
-    let meter = Meter::start()?;
-    let ends = thread::scope(|scope| {
-        let threads: Vec<_> = links
-            .iter_mut()
-            .zip(0..)
-            .map(|(link, number)| scope.spawn(move || publish(link, &task.flow, number)))
-            .collect();
-        let ends = threads.into_iter().map(|thread| thread.join().map_err(|_| ClientError::Thread)?);
-        ends.collect::<Result<Vec<End>, ClientError>>()
-    })?;
-    let (count, end_ns) = (ends.iter().map(|end| end.count).sum(), ends.iter().map(|end| end.ns).max());
-    meter.end(count, end_ns.unwrap_or_default(), &Histogram::new(), orders)
-}
+use super::super::amqp::{AmqpError, BASIC_ACK, BASIC_NACK, Link, MARKER, Visitor, Walk, push_publish};
+use super::super::task::{End, FANOUT_EXCHANGE, Flow, TOPIC_EXCHANGE, queue_name, routing_key};
+use super::super::timing::{Histogram, now_ns, sleep_until};
 
-/// Publishes of one connection.
-struct End {
-    count: u64,
-    /// When the last of it was written, confirmed or stored.
-    ns: u64,
-}
+/// Bytes of a write, unless a single message has more.
+const WRITE_SIZE: usize = 64 * 1024;
+/// The least time between two batches.
+const BATCH_INTERVAL_NS: f64 = 100_000.0;
+const NS_PER_S: f64 = 1e9;
+/// Otherwise the system puts wake-ups off by 50 us.
+const TIMER_SLACK_NS: Option<NonZeroU64> = NonZeroU64::new(1);
 
-/// Publishes through one connection.
-fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End, ClientError> {
+/// Publishes as producer `number`, for as long as the flow says.
+pub fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End> {
     let mut block = Block::new(link, flow, number);
-    let count = match (flow.confirm_window, flow.rate_per_s) {
-        (Some(window), _) => confirms::publish(link, &block, flow, window)?,
-        (None, Some(rate)) => paced::publish(link, &mut block, flow, rate)?,
+    let mut count = match (flow.confirm_window, flow.rate_per_s) {
+        (Some(window), _) => publish_confirmed(link, &block, flow, window)?,
+        (None, Some(rate)) => publish_paced(link, &mut block, flow, rate)?,
         (None, None) => publish_all(link, &block, flow)?,
     };
     if flow.consumer_count > 0 {
-        block.write_marker(&mut link.stream)?;
-        return Ok(End { count, ns: now_ns() });
+        link.stream.write_all(&block.marker)?;
+        return Ok(End { count, ns: now_ns(), histogram: Histogram::new() });
     }
-    let count = count + publish_confirmed(link, &block)?;
+    // When one more message is confirmed, all before it are in the queue. To ask for the number of messages would not do:
+    // RabbitMQ's queues answer that before they have taken what waits.
+    link.select_confirms()?;
+    block.write(&mut link.stream, 1)?;
+    link.wait_for_confirm()?;
+    count += 1;
     let ns = now_ns();
     let found = u64::from(link.count_messages(&queue_name(number % flow.queue_count))?);
-    if found != count {
-        return Err(ClientError::Stored { found, expected: count });
-    }
-    Ok(End { count, ns })
+    ensure!(found == count, "{found} messages are in the queue and {count} were published");
+    Ok(End { count, ns, histogram: Histogram::new() })
 }
 
-/// Publishes one more message, and waits until it is confirmed: then all before it are in the queue. To ask for the
-/// number of messages would not do, because RabbitMQ's queues answer that before they have taken what waits.
-fn publish_confirmed(link: &mut Link, block: &Block) -> Result<u64, ClientError> {
-    link.select_confirms()?;
-    let count = block.write(&mut link.stream, 1)?;
-    link.wait_for_confirm()?;
-    Ok(count)
-}
-
-fn publish_all(link: &mut Link, block: &Block, flow: &Flow) -> Result<u64, ClientError> {
+fn publish_all(link: &mut Link, block: &Block, flow: &Flow) -> Result<u64> {
     let (start, duration) = (Instant::now(), Duration::from_secs_f64(flow.duration_s));
     let mut count = 0;
     while count < flow.message_count_max && start.elapsed() < duration {
-        count += block.write(&mut link.stream, flow.message_count_max - count)?;
+        let part = block.message_count().min(flow.message_count_max - count);
+        block.write(&mut link.stream, part)?;
+        count += part;
     }
     Ok(count)
+}
+
+/// Publishes in small batches.
+fn publish_paced(link: &mut Link, block: &mut Block, flow: &Flow, rate_per_s: f64) -> Result<u64> {
+    set_current_timer_slack(TIMER_SLACK_NS)?;
+    let interval_ns = (NS_PER_S / rate_per_s).max(BATCH_INTERVAL_NS);
+    let batch_count = (flow.duration_s * NS_PER_S / interval_ns).ceil() as u64;
+    let (start_ns, mut count) = (now_ns(), 0);
+    for batch in 1..=batch_count {
+        let elapsed_ns = batch as f64 * interval_ns;
+        let due_ns = start_ns + elapsed_ns as u64;
+        if now_ns() < due_ns {
+            sleep_until(due_ns)?;
+        }
+        let due_count = ((elapsed_ns * rate_per_s / NS_PER_S).round() as u64).max(count);
+        block.stamp(due_count - count, due_ns);
+        block.write(&mut link.stream, due_count - count)?;
+        count = due_count;
+    }
+    Ok(count)
+}
+
+/// Publishes with a window of messages that may be without their confirm, and waits for every confirm.
+fn publish_confirmed(link: &mut Link, block: &Block, flow: &Flow, window: u32) -> Result<u64> {
+    let (start, duration) = (Instant::now(), Duration::from_secs_f64(flow.duration_s));
+    let (mut confirms, mut walk) = (Confirms::new(window), Walk::new(u64::from(flow.body_size)));
+    loop {
+        let left = flow.message_count_max - confirms.published;
+        if left > 0 && start.elapsed() < duration {
+            let room = (u64::from(window) - confirms.waiting_count()).min(left);
+            block.write(&mut link.stream, room)?;
+            confirms.published += room;
+        } else if confirms.waiting_count() == 0 {
+            return Ok(confirms.published);
+        }
+        link.input.fill(&mut link.stream)?;
+        let consumed = walk.frames(link.input.unread(), &mut confirms)?;
+        link.input.consume(consumed);
+        if let Some(failure) = confirms.failure {
+            bail!(failure);
+        }
+    }
+}
+
+/// Prebuilt publishes: as many as one write takes, the same bytes again and again.
+#[derive(Debug)]
+pub struct Block {
+    bytes: Vec<u8>,
+    message_size: usize,
+    /// The place of the body in a message that has one frame of body.
+    body_at: usize,
+    marker: Vec<u8>,
+}
+
+impl Block {
+    /// The bytes that producer `number` writes through `link`.
+    pub fn new(link: &Link, flow: &Flow, number: u32) -> Block {
+        let exchange = if flow.is_fanout { FANOUT_EXCHANGE } else { TOPIC_EXCHANGE };
+        let key = routing_key(number % flow.queue_count);
+        let publish = |body: &[u8]| {
+            let mut message = Vec::new();
+            push_publish(&mut message, (exchange, &key), body, link.frame_size_max);
+            message
+        };
+        let body_size = flow.body_size as usize;
+        let message = publish(&vec![b'x'; body_size]);
+        let message_size = message.len();
+        let bytes = message.repeat((WRITE_SIZE / message_size).max(1));
+        Block { bytes, message_size, body_at: message_size - 1 - body_size, marker: publish(MARKER) }
+    }
+
+    /// Returns the number of messages of one write.
+    fn message_count(&self) -> u64 {
+        (self.bytes.len() / self.message_size) as u64
+    }
+
+    /// Writes `count` messages, as many at once as the block has.
+    pub fn write(&self, stream: &mut impl Write, mut count: u64) -> io::Result<()> {
+        while count > 0 {
+            let part = count.min(self.message_count());
+            stream.write_all(&self.bytes[..part as usize * self.message_size])?;
+            count -= part;
+        }
+        Ok(())
+    }
+
+    /// Says in the next `count` messages, at most those of one write, when they were due.
+    fn stamp(&mut self, count: u64, due_ns: u64) {
+        for message in self.bytes.chunks_exact_mut(self.message_size).take(count as usize) {
+            message[self.body_at..self.body_at + 8].copy_from_slice(&due_ns.to_le_bytes());
+        }
+    }
+}
+
+/// The confirmed publishes: all up to a number, and some beyond that number.
+#[derive(Debug)]
+struct Confirms {
+    published: u64,
+    /// The number up to which all are confirmed.
+    base: u64,
+    /// Those behind it, by their number modulo the window.
+    beyond: Vec<bool>,
+    beyond_count: u64,
+    /// A refusal, or a confirm of a message that was not published, or was confirmed.
+    failure: Option<String>,
+}
+
+impl Confirms {
+    fn new(window: u32) -> Self {
+        Self { published: 0, base: 0, beyond: vec![false; window as usize], beyond_count: 0, failure: None }
+    }
+
+    fn waiting_count(&self) -> u64 {
+        self.published - self.base - self.beyond_count
+    }
+
+    fn confirm(&mut self, tag: u64, is_multiple: bool) {
+        if tag <= self.base || tag > self.published {
+            self.failure = Some(format!("the broker confirmed {tag} after {} publishes", self.published));
+            return;
+        }
+        if !is_multiple && tag != self.base + 1 {
+            let place = self.place(tag);
+            self.beyond_count += u64::from(!self.beyond[place]);
+            self.beyond[place] = true;
+            return;
+        }
+        // Also those that follow without a gap.
+        while self.base < tag || (self.base < self.published && self.beyond[self.place(self.base + 1)]) {
+            self.base += 1;
+            let place = self.place(self.base);
+            self.beyond_count -= u64::from(self.beyond[place]);
+            self.beyond[place] = false;
+        }
+    }
+
+    fn place(&self, tag: u64) -> usize {
+        (tag % self.beyond.len() as u64) as usize
+    }
+}
+
+impl Visitor for Confirms {
+    fn method(&mut self, id: u32, arguments: &[u8]) -> Result<(), AmqpError> {
+        match (id, arguments) {
+            (BASIC_ACK, [tag @ .., multiple]) => {
+                let tag = tag.first_chunk().ok_or(AmqpError::Malformed("a confirm without its tag"))?;
+                self.confirm(u64::from_be_bytes(*tag), *multiple & 1 == 1);
+            }
+            (BASIC_NACK, _) => self.failure = Some("the broker refused a message (basic.nack)".to_owned()),
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Confirms;
+
+    fn check(confirms: &[(u64, bool)], waiting: u64, base: u64) {
+        let mut state = Confirms::new(10);
+        state.published = 10;
+        confirms.iter().for_each(|&(tag, is_multiple)| state.confirm(tag, is_multiple));
+        assert_eq!((state.waiting_count(), state.base, state.failure), (waiting, base, None), "{confirms:?}");
+    }
+
+    #[test]
+    fn confirms_come_one_by_one_or_together_in_any_order() {
+        check(&[], 10, 0);
+        check(&[(1, false), (2, false)], 8, 2);
+        check(&[(7, true)], 3, 7);
+        check(&[(3, false), (2, false)], 8, 0);
+        check(&[(3, false), (2, false), (1, false)], 7, 3);
+        check(&[(9, false), (5, true)], 4, 5);
+        check(&[(6, false), (5, true), (10, true)], 0, 10);
+    }
+
+    #[test]
+    fn a_confirm_of_nothing_is_noticed() {
+        for tag in [0, 3, 11] {
+            let mut state = Confirms::new(10);
+            state.published = 10;
+            state.confirm(3, true);
+            state.confirm(tag, false);
+            assert_eq!(state.failure, Some(format!("the broker confirmed {tag} after 10 publishes")));
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Hostile load: the rate of good clients beside clients that try to harm the broker.
 //!
-//! - `load`: the connections of each kind of load
-//! - `elsewhere`: the attacks from another virtual host
+//! - `measure`: samples alone and beside the load, in turns, and their figures
+//! - `load`: the table of all loads, and what repeats their steps
+//! - `attacker`: the actions of loads
 //! - `http`: the requests of load over HTTP
-//! - `row`: samples alone and beside the load, in turns, and their figures
 
-mod elsewhere;
+mod attacker;
 mod http;
 mod load;
-mod row;
+mod measure;
 
-pub use row::{HostileError, HostileRow, P999_MS_WANTED, PERCENT_WANTED, measure};
+pub use measure::measure;

@@ -1,51 +1,32 @@
-//! One connection of the limit: publishes go to the relay, every other method gets the answer that its client waits for.
+//! Connections of the limit, a thread for each: publishes go to the relay, every other method gets the answer that its
+//! client waits for.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
 
+use anyhow::{Context, Result};
+
+use super::super::amqp::Argument::{self, EmptyTable, Long, Short, U8, U16, U32};
 use super::super::amqp::*;
-use super::registry::Registry;
-use super::relay::Relay;
+use super::relay::{Consumer, Registry, Relay};
 
 const CHANNEL_MAX: u16 = 2047;
-const PLAIN: &[u8] = b"PLAIN";
-const LOCALE: &[u8] = b"en_US";
 
-/// Serves a connection until it ends, which it does by the client going away.
-pub fn serve(stream: TcpStream, registry: &Registry) -> Result<(), AmqpError> {
-    stream.set_nodelay(true)?;
-    let stream = Arc::new(stream);
-    greet(&stream)?;
-    let mut connection = Connection {
-        stream,
-        registry,
-        relay: Relay::default(),
-        is_confirming: false,
-        input: ReadBuffer::new(),
-    };
+/// Serves until the process ends. A connection that fails has its reason on standard error.
+pub fn serve(listener: &TcpListener) -> Result<()> {
+    let registry = Arc::new(Registry::default());
     loop {
-        match connection.input.fill(&mut connection.stream.as_ref()) {
-            Ok(()) => connection.take()?,
-            Err(AmqpError::Ended) => return Ok(()),
-            Err(error) => return Err(error),
-        }
+        let (stream, _) = listener.accept()?;
+        let registry = Arc::clone(&registry);
+        thread::spawn(move || {
+            if let Err(error) = Connection::serve(stream, &registry) {
+                eprintln!("hairstreak-bench: the limit: {error:#}");
+            }
+        });
     }
-}
-
-fn greet(mut stream: &TcpStream) -> Result<(), AmqpError> {
-    let mut header = [0; PROTOCOL_HEADER.len()];
-    stream.read_exact(&mut header)?;
-    let mut start = Vec::new();
-    let arguments = [
-        Argument::U8(0),
-        Argument::U8(9),
-        Argument::EmptyTable,
-        Argument::Long(PLAIN),
-        Argument::Long(LOCALE),
-    ];
-    push_method(&mut start, 0, CONNECTION_START, &arguments);
-    Ok(stream.write_all(&start)?)
 }
 
 struct Connection<'a> {
@@ -53,119 +34,113 @@ struct Connection<'a> {
     registry: &'a Registry,
     relay: Relay,
     is_confirming: bool,
-    input: ReadBuffer,
 }
 
 impl Connection<'_> {
-    /// Takes all whole frames that have been read.
-    fn take(&mut self) -> Result<(), AmqpError> {
+    /// Serves a connection until its client goes away.
+    fn serve(stream: TcpStream, registry: &Registry) -> Result<()> {
+        stream.set_nodelay(true)?;
+        let (stream, relay, mut input) = (Arc::new(stream), Relay::default(), ReadBuffer::new());
+        stream.as_ref().read_exact(&mut [0; PROTOCOL_HEADER.len()])?;
+        let mut connection = Connection { stream, registry, relay, is_confirming: false };
+        let start = [U8(0), U8(9), EmptyTable, Long(b"PLAIN"), Long(b"en_US")];
+        connection.send(0, CONNECTION_START, &start)?;
         loop {
-            let consumed = self.relay.take(self.input.unread())?;
-            self.input.consume(consumed);
-            let unread = self.input.unread();
-            let frame = frame_size(unread).and_then(|size| unread.get(..size));
-            let (Some(frame), true) = (frame, unread.first() == Some(&METHOD)) else { break };
-            // A publish of which only the method has come yet.
-            if self.relay.is_waiting(frame) {
-                break;
+            match input.fill(&mut connection.stream.as_ref()) {
+                Ok(()) => connection.take(&mut input)?,
+                Err(AmqpError::Ended) => return Ok(()),
+                Err(error) => return Err(error.into()),
             }
-            let frame = frame.to_vec();
+        }
+    }
+
+    /// Takes all whole frames that have been read.
+    fn take(&mut self, input: &mut ReadBuffer) -> Result<()> {
+        loop {
+            let consumed = self.relay.take(input.unread())?;
+            input.consume(consumed);
+            let unread = input.unread();
+            let frame = frame_size(unread).and_then(|size| unread.get(..size));
+            // The content of a publish may still be on its way.
+            let is_other = |frame: &&[u8]| frame[0] == METHOD && !self.relay.is_waiting(frame);
+            let Some(frame) = frame.filter(is_other) else { break };
             self.flush()?;
-            if self.method(&frame)? {
-                self.input.consume(frame.len());
+            if self.method(frame)? {
+                let size = frame.len();
+                input.consume(size);
             }
         }
         self.flush()
     }
 
-    fn flush(&mut self) -> Result<(), AmqpError> {
+    fn flush(&mut self) -> Result<()> {
         let mut stream = self.stream.as_ref();
         self.relay.flush(self.is_confirming.then_some(&mut stream))
     }
 
-    /// Deals with a method. Returns false if it is the first publish of its kind, which the relay knows now.
-    fn method(&mut self, frame: &[u8]) -> Result<bool, AmqpError> {
-        let mut arguments = Arguments(&frame[FRAME_HEADER_SIZE..frame.len() - 1]);
-        let id = arguments.number()?;
-        match id {
+    /// Answers a method. Returns false if it is the first publish of its kind, which the relay knows now.
+    fn method(&mut self, frame: &[u8]) -> Result<bool> {
+        let payload = &frame[FRAME_HEADER_SIZE..frame.len() - 1];
+        let (id, arguments) = payload.split_first_chunk().context("a method without its number")?;
+        let id = u32::from_be_bytes(*id);
+        // Two reserved bytes are before the names.
+        let mut names = arguments.get(2..).unwrap_or_default();
+        let (channel, arguments) = match id {
             BASIC_PUBLISH => {
-                arguments.skip(2)?;
-                let (exchange, key) = (arguments.short()?, arguments.short()?);
-                self.relay.change_route(frame, self.registry.route(&exchange, &key));
+                let (exchange, key) = (next_name(&mut names)?, next_name(&mut names)?);
+                self.relay.change_route(frame, self.registry.route(exchange, key));
                 return Ok(false);
             }
             CONNECTION_START_OK => {
-                let tune =
-                    [Argument::U16(CHANNEL_MAX), Argument::U32(FRAME_SIZE_MAX as u32), Argument::U16(0)];
-                self.answer(0, CONNECTION_TUNE, &tune)?;
+                self.send(0, CONNECTION_TUNE, &[U16(CHANNEL_MAX), U32(FRAME_SIZE_MAX as u32), U16(0)])?;
+                return Ok(true);
             }
-            CONNECTION_OPEN => self.answer(0, CONNECTION_OPEN_OK, &[Argument::Short("")])?,
-            CHANNEL_OPEN => self.answer(CHANNEL, CHANNEL_OPEN_OK, &[Argument::Long(b"")])?,
-            EXCHANGE_DECLARE => self.answer(CHANNEL, EXCHANGE_DECLARE_OK, &[])?,
-            QUEUE_DECLARE | QUEUE_BIND | QUEUE_DELETE => self.queue(id, arguments)?,
-            BASIC_QOS => self.answer(CHANNEL, BASIC_QOS_OK, &[])?,
+            CONNECTION_OPEN => (0, vec![Short("")]),
+            CHANNEL_OPEN => (CHANNEL, vec![Long(b"")]),
+            EXCHANGE_DECLARE | BASIC_QOS => (CHANNEL, Vec::new()),
+            QUEUE_DECLARE => {
+                let name = next_name(&mut names)?;
+                let count = self.registry.change(name, |queue| queue.message_count.load(Ordering::Relaxed));
+                (CHANNEL, vec![Short(name), U32(count as u32), U32(0)])
+            }
+            QUEUE_BIND => {
+                let (name, exchange) = (next_name(&mut names)?, next_name(&mut names)?);
+                let binding = (exchange.to_owned(), next_name(&mut names)?.to_owned());
+                self.registry.change(name, |queue| queue.bindings.push(binding));
+                (CHANNEL, Vec::new())
+            }
+            QUEUE_DELETE => {
+                self.registry.delete(next_name(&mut names)?);
+                (CHANNEL, vec![U32(0)])
+            }
             BASIC_CONSUME => {
-                arguments.skip(2)?;
-                let (queue, tag) = (arguments.short()?, arguments.short()?);
-                self.registry.consume(&queue, &tag, Arc::clone(&self.stream));
-                self.answer(CHANNEL, BASIC_CONSUME_OK, &[Argument::Short(&tag)])?;
+                let (name, tag) = (next_name(&mut names)?, next_name(&mut names)?);
+                let consumer = Consumer { stream: Arc::clone(&self.stream), tag: tag.to_owned() };
+                self.registry.change(name, |queue| queue.consumer = Some(consumer));
+                (CHANNEL, vec![Short(tag)])
             }
             CONFIRM_SELECT => {
                 self.is_confirming = true;
-                self.answer(CHANNEL, CONFIRM_SELECT_OK, &[])?;
+                (CHANNEL, Vec::new())
             }
             // Acknowledgements are read and forgotten; nothing else comes.
-            _ => {}
-        }
+            _ => return Ok(true),
+        };
+        self.send(channel, id + 1, &arguments)?;
         Ok(true)
     }
 
-    fn queue(&mut self, id: u32, mut arguments: Arguments<'_>) -> Result<(), AmqpError> {
-        arguments.skip(2)?;
-        let name = arguments.short()?;
-        match id {
-            QUEUE_DECLARE => {
-                let count = Argument::U32(self.registry.declare(&name) as u32);
-                self.answer(CHANNEL, QUEUE_DECLARE_OK, &[Argument::Short(&name), count, Argument::U32(0)])
-            }
-            QUEUE_BIND => {
-                let (exchange, key) = (arguments.short()?, arguments.short()?);
-                self.registry.bind(&name, &exchange, &key);
-                self.answer(CHANNEL, QUEUE_BIND_OK, &[])
-            }
-            _ => {
-                self.registry.delete(&name);
-                self.answer(CHANNEL, QUEUE_DELETE_OK, &[Argument::U32(0)])
-            }
-        }
-    }
-
-    fn answer(&self, channel: u16, id: u32, arguments: &[Argument<'_>]) -> Result<(), AmqpError> {
+    fn send(&self, channel: u16, id: u32, arguments: &[Argument<'_>]) -> Result<()> {
         let mut frame = Vec::new();
         push_method(&mut frame, channel, id, arguments);
         Ok(self.stream.as_ref().write_all(&frame)?)
     }
 }
 
-/// The arguments of a method that have not been read.
-struct Arguments<'a>(&'a [u8]);
-
-impl Arguments<'_> {
-    fn skip(&mut self, size: usize) -> Result<(), AmqpError> {
-        self.0 = self.0.get(size..).ok_or(AmqpError::Malformed("a method that is too short"))?;
-        Ok(())
-    }
-
-    fn number(&mut self) -> Result<u32, AmqpError> {
-        let number = self.0.first_chunk().map(|bytes| u32::from_be_bytes(*bytes));
-        self.skip(4)?;
-        Ok(number.unwrap_or_default())
-    }
-
-    fn short(&mut self) -> Result<String, AmqpError> {
-        let size = usize::from(self.0.first().copied().unwrap_or_default());
-        let text = self.0.get(1..1 + size).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-        self.skip(1 + size)?;
-        Ok(text.unwrap_or_default())
-    }
+/// Takes a short string from the front of `arguments`.
+fn next_name<'a>(arguments: &mut &'a [u8]) -> Result<&'a str> {
+    let name = arguments.split_first().and_then(|(size, rest)| rest.split_at_checked(usize::from(*size)));
+    let (name, rest) = name.context("a method that is too short")?;
+    *arguments = rest;
+    Ok(str::from_utf8(name)?)
 }

@@ -2,12 +2,13 @@
 //!
 //! It reads, compares each method frame of a publish with the one before, finds the end of the content, writes a
 //! basic.deliver before it and passes it to the consumers of the queue that the key leads to. It has a thread for each
-//! connection and no queue: messages without a consumer are counted and forgotten, those with one are written at once.
-//! Declarations are answered so that the same clients run against it. It is no broker for anyone else.
+//! connection and no queue: messages without a consumer are counted and forgotten, others are written at once.
+//! Declarations are answered so that the same clients run against it. It is no broker for other clients.
+//!
+//! - `connection`: connections, and answers to all methods but publishes
+//! - `relay`: queues, and the loop that makes deliveries of publishes
 
 mod connection;
-mod registry;
 mod relay;
-mod serve;
 
-pub use serve::serve;
+pub use connection::serve;

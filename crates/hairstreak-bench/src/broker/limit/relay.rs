@@ -1,16 +1,92 @@
-//! The loop of the limit: what was published becomes deliveries, or a count.
+//! Queues of the limit, and its loop: publishes become deliveries, or a count.
 
 use std::io::Write;
-use std::sync::atomic::Ordering;
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use anyhow::{Context, Result, ensure};
+
+use super::super::amqp::Argument::{Short, U8, U64};
 use super::super::amqp::{
-    AmqpError, Argument, BASIC_ACK, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_HEADER_SIZE, METHOD,
+    BASIC_ACK, BASIC_DELIVER, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_HEADER_SIZE, METHOD,
     frame_size, push_method,
 };
-use super::registry::Route;
 
 /// A content header without properties has at least that.
 const BODY_SIZE_AT: usize = FRAME_HEADER_SIZE + 4;
+
+/// The queues, shared by all connections.
+#[derive(Debug, Default)]
+pub struct Registry(Mutex<Vec<Queue>>);
+
+/// A queue, which holds no message.
+#[derive(Debug, Default)]
+pub struct Queue {
+    name: String,
+    /// Exchanges and keys. Keys have to be equal, whatever the exchange is.
+    pub bindings: Vec<(String, String)>,
+    /// Messages that came; all of them are gone.
+    pub message_count: Arc<AtomicU64>,
+    /// The last consumer.
+    pub consumer: Option<Consumer>,
+}
+
+/// A consumer of a queue.
+#[derive(Debug)]
+pub struct Consumer {
+    /// The socket.
+    pub stream: Arc<TcpStream>,
+    /// The consumer tag. All consumers of a route have the same, so that one frame fits all.
+    pub tag: String,
+}
+
+/// The destination of the messages with one exchange and key, and the method frame of their deliveries.
+#[derive(Debug, Default)]
+pub struct Route {
+    counts: Vec<Arc<AtomicU64>>,
+    consumers: Vec<Arc<TcpStream>>,
+    /// basic.deliver with all but the delivery tag, and the place of the tag in it.
+    deliver: Vec<u8>,
+    tag_at: usize,
+}
+
+impl Registry {
+    fn queues(&self) -> MutexGuard<'_, Vec<Queue>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes a queue. A queue that is not there is declared.
+    pub fn change<T>(&self, name: &str, change: impl FnOnce(&mut Queue) -> T) -> T {
+        let mut queues = self.queues();
+        let index = queues.iter().position(|queue| queue.name == name).unwrap_or_else(|| {
+            queues.push(Queue { name: name.to_owned(), ..Queue::default() });
+            queues.len() - 1
+        });
+        change(&mut queues[index])
+    }
+
+    /// Removes a queue and its bindings.
+    pub fn delete(&self, name: &str) {
+        self.queues().retain(|queue| queue.name != name);
+    }
+
+    /// Returns the route of messages with this exchange and key.
+    pub fn route(&self, exchange: &str, key: &str) -> Route {
+        let mut route = Route::default();
+        let is_bound = |queue: &&Queue| queue.bindings.iter().any(|(e, k)| e == exchange && k == key);
+        for queue in self.queues().iter().filter(is_bound) {
+            route.counts.push(Arc::clone(&queue.message_count));
+            let Some(Consumer { stream, tag }) = &queue.consumer else { continue };
+            route.consumers.push(Arc::clone(stream));
+            let arguments = [Short(tag), U64(0), U8(0), Short(exchange), Short(key)];
+            route.deliver.clear();
+            push_method(&mut route.deliver, CHANNEL, BASIC_DELIVER, &arguments);
+            route.tag_at = FRAME_HEADER_SIZE + 4 + 1 + tag.len();
+        }
+        route
+    }
+}
 
 /// The publishes of one connection that have the same method frame.
 #[derive(Debug, Default)]
@@ -19,7 +95,7 @@ pub struct Relay {
     method: Vec<u8>,
     route: Route,
     output: Vec<u8>,
-    /// Bodies of this much are to come, and bytes of a frame that nobody wants, where messages are forgotten.
+    /// Where messages are forgotten: bytes that are to come, of a body and of the frame under way.
     body_left: u64,
     skip: usize,
     /// Messages since the last flush, and in all.
@@ -28,14 +104,14 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// Publishes with the method frame `method` go by `route` from now on.
+    /// Sets the route of publishes with the method frame `method`.
     pub fn change_route(&mut self, method: &[u8], route: Route) {
         method.clone_into(&mut self.method);
         self.route = route;
     }
 
-    /// Takes publishes from the front of `bytes` while they are whole. Returns how many bytes they had.
-    pub fn take(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+    /// Takes publishes from the front of `bytes` while they are whole. Returns their size.
+    pub fn take(&mut self, bytes: &[u8]) -> Result<usize> {
         match (self.method.is_empty(), self.route.consumers.is_empty()) {
             (true, _) => Ok(0),
             (false, true) => self.forget(bytes),
@@ -43,12 +119,12 @@ impl Relay {
         }
     }
 
-    /// Whether `method` is the method of a publish whose content has not come whole.
+    /// Returns whether `method` is the method of a publish whose content is not whole.
     pub fn is_waiting(&self, method: &[u8]) -> bool {
         self.method == method
     }
 
-    fn forward(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+    fn forward(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut at = 0;
         while bytes[at..].starts_with(&self.method) {
             let content = &bytes[at + self.method.len()..];
@@ -66,7 +142,7 @@ impl Relay {
     }
 
     /// Frame by frame, because the body of a large message need not be in one piece to be forgotten.
-    fn forget(&mut self, bytes: &[u8]) -> Result<usize, AmqpError> {
+    fn forget(&mut self, bytes: &[u8]) -> Result<usize> {
         let mut at = self.skip.min(bytes.len());
         self.skip -= at;
         while let Some(size) = frame_size(&bytes[at..]) {
@@ -76,7 +152,7 @@ impl Relay {
                 CONTENT_HEADER if frame.len() >= size => self.body_left = body_size(frame)?,
                 BODY => {
                     let left = self.body_left.checked_sub((size - FRAME_HEADER_SIZE - 1) as u64);
-                    self.body_left = left.ok_or(AmqpError::Malformed("a body that is too long"))?;
+                    self.body_left = left.context("a body that is too long")?;
                     if self.body_left == 0 {
                         self.message_count += 1;
                         self.batch_count += 1;
@@ -90,8 +166,8 @@ impl Relay {
         Ok(at)
     }
 
-    /// Writes what was gathered to all consumers, and confirms it to `publisher`.
-    pub fn flush(&mut self, publisher: Option<&mut impl Write>) -> Result<(), AmqpError> {
+    /// Writes the gathered messages to all consumers, and confirms them to `publisher`.
+    pub fn flush(&mut self, publisher: Option<&mut impl Write>) -> Result<()> {
         if self.batch_count == 0 {
             return Ok(());
         }
@@ -105,7 +181,7 @@ impl Relay {
         self.output.clear();
         if let Some(publisher) = publisher {
             let mut ack = Vec::new();
-            push_method(&mut ack, CHANNEL, BASIC_ACK, &[Argument::U64(self.message_count), Argument::U8(1)]);
+            push_method(&mut ack, CHANNEL, BASIC_ACK, &[U64(self.message_count), U8(1)]);
             publisher.write_all(&ack)?;
         }
         Ok(())
@@ -114,27 +190,23 @@ impl Relay {
 
 /// The body's size, of a whole content header.
 #[inline]
-fn body_size(header: &[u8]) -> Result<u64, AmqpError> {
+fn body_size(header: &[u8]) -> Result<u64> {
     let size = header.get(BODY_SIZE_AT..).and_then(|rest| rest.first_chunk());
-    size.map(|size| u64::from_be_bytes(*size)).ok_or(AmqpError::Malformed("half a content header"))
+    size.map(|size| u64::from_be_bytes(*size)).context("half a content header")
 }
 
 /// The size of header and body at the front of `bytes`, if all of it is there.
 #[inline]
-fn content_size(bytes: &[u8]) -> Result<Option<usize>, AmqpError> {
+fn content_size(bytes: &[u8]) -> Result<Option<usize>> {
     let Some(mut at) = frame_size(bytes).filter(|&size| size <= bytes.len()) else { return Ok(None) };
-    if bytes[0] != CONTENT_HEADER {
-        return Err(AmqpError::Malformed("a publish without a content header"));
-    }
+    ensure!(bytes[0] == CONTENT_HEADER, "a publish without a content header");
     let mut body_left = body_size(bytes)?;
     while body_left > 0 {
         let Some(size) = frame_size(&bytes[at..]) else { return Ok(None) };
         let Some(end) = bytes.get(at + size - 1) else { return Ok(None) };
-        if bytes[at] != BODY || *end != FRAME_END {
-            return Err(AmqpError::Malformed("a content without its body"));
-        }
+        ensure!(bytes[at] == BODY && *end == FRAME_END, "a content without its body");
         let left = body_left.checked_sub((size - FRAME_HEADER_SIZE - 1) as u64);
-        body_left = left.ok_or(AmqpError::Malformed("a body that is too long"))?;
+        body_left = left.context("a body that is too long")?;
         at += size;
     }
     Ok(Some(at))
@@ -142,9 +214,8 @@ fn content_size(bytes: &[u8]) -> Result<Option<usize>, AmqpError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::amqp::{CHANNEL, push_publish};
-    use super::super::registry::Registry;
-    use super::Relay;
+    use super::super::super::amqp::push_publish;
+    use super::*;
 
     const METHOD_SIZE: usize = 27;
 
@@ -152,10 +223,10 @@ mod tests {
     fn publishes(registry: &Registry, body_size: usize, count: usize) -> (Relay, Vec<u8>) {
         let mut bytes = Vec::new();
         for _ in 0..count {
-            push_publish(&mut bytes, CHANNEL, ("bench", "key.0"), &vec![0; body_size], 4096);
+            push_publish(&mut bytes, ("bench", "key.0"), &vec![0; body_size], 4096);
         }
-        registry.declare("queue.0");
-        registry.bind("queue.0", "bench", "key.0");
+        let binding = ("bench".to_owned(), "key.0".to_owned());
+        registry.change("queue.0", |queue| queue.bindings.push(binding));
         let mut relay = Relay::default();
         relay.change_route(&bytes[..METHOD_SIZE], registry.route("bench", "key.0"));
         (relay, bytes)
@@ -173,7 +244,8 @@ mod tests {
                 assert_eq!(consumed + rest, bytes.len());
                 relay.flush(None::<&mut Vec<u8>>).unwrap();
                 expected += 3;
-                assert_eq!(registry.declare("queue.0"), expected, "{cut} of {body_size}");
+                let count = registry.change("queue.0", |queue| queue.message_count.load(Ordering::Relaxed));
+                assert_eq!(count, expected, "{cut} of {body_size}");
             }
         }
     }
@@ -183,7 +255,7 @@ mod tests {
         let registry = Registry::default();
         let (mut relay, mut bytes) = publishes(&registry, 16, 2);
         let whole = bytes.len();
-        push_publish(&mut bytes, CHANNEL, ("other", "key.0"), b"abc", 4096);
+        push_publish(&mut bytes, ("other", "key.0"), b"abc", 4096);
         assert_eq!(relay.take(&bytes).unwrap(), whole);
         assert_eq!(relay.take(&bytes[whole..]).unwrap(), 0);
     }

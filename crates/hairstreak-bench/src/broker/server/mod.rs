@@ -4,23 +4,14 @@
 //! benchmark -> Running -> keeper (this program again) -> RabbitMQ | hairstreak serve | the limit, in the keeper itself
 //! ```
 //!
-//! The keeper is in a process group of its own and ends when its standard input does: whatever ends the benchmark, Ctrl-C
-//! and a kill among it, ends the broker and removes its directory.
+//! The keeper is in a process group of its own and ends when its standard input does. Any end of the benchmark, Ctrl-C and a
+//! kill included, therefore ends the broker and removes its directory.
+//!
+//! - `running`: a broker as the benchmark sees it, and its consumption
+//! - `keeper`: configuration and start of the brokers, their processes and files
 
-mod descriptors;
-mod directory;
-mod error;
 mod keeper;
-mod node;
-mod process_use;
-mod rabbitmq;
 mod running;
-mod task;
 
-pub use descriptors::raise_descriptor_limit;
-pub use error::ServerError;
-pub use keeper::keep;
-pub use process_use::ProcessUse;
-pub use rabbitmq::{NAME as RABBITMQ_NAME, PROGRAM as RABBITMQ_PROGRAM, is_installed};
-pub use running::Running;
-pub use task::{ServerKind, ServerTask};
+pub use keeper::{RABBITMQ_PROGRAM, is_installed, keep};
+pub use running::{Running, ServerKind, ServerTask};

@@ -1,82 +1,39 @@
-//! The lines of JSON between a controller and an agent: an [`Order`] one way, a [`Reply`] the other way.
+//! The lines of JSON between a controller and an agent: an [`Order`] one way, a `Result` of its answer the other way.
+//!
+//! | order | answers |
+//! |---|---|
+//! | `Greet` | [`Greeting`] |
+//! | `Open` | the endpoint of the broker for this transport, if there is one |
+//! | `Receive`, `Relay` | the endpoint of the listener, then [`Arrivals`] |
+//! | `Send`, `Publish` | [`Arrivals`] |
+//! | `Tally`, `Drain` | the [`Tally`](crate::h3::data::Tally), and whether the broker has written messages to disk |
 
 use serde::{Deserialize, Serialize};
 
-use crate::h3::contender::{Broker, Node, Target, Transport};
-use crate::h3::data::{Counts, Tally, Time};
+use crate::h3::contender::{Broker, Transport};
+use crate::h3::data::Counts;
+use crate::h3::plan::Extent;
 
 /// An order to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Say who you are.
-    Greet {
-        /// The controller's version.
-        version: String,
-        /// Where to listen on the fabric, if there is one.
-        vortex: Option<String>,
-    },
-    /// Listen, and receive what one sender sends: `Bound`, then `Received`.
-    Receive {
-        /// Across this transport.
-        transport: Transport,
-        /// Memory for so many bytes is to be ready.
-        room: u64,
-        /// Length of a window.
-        window_ns: u64,
-    },
-    /// Listen, and publish to the open queue what one sender sends: `Bound`, then `Received` with the confirms.
-    Relay {
-        /// Across this transport.
-        transport: Transport,
-        /// Bytes of a message.
-        size: usize,
-        /// Length of a window.
-        window_ns: u64,
-    },
-    /// Open the queue of a transport: `Opened`. Starts the broker if there is none.
-    Open {
-        /// Of this broker.
-        broker: Broker,
-        /// The queue of this transport.
-        transport: Transport,
-        /// And of this node.
-        node: Node,
-        /// The broker may have so many bytes of messages.
-        memory_bytes: u64,
-    },
-    /// Send messages across a transport: `Sent`.
-    Send {
-        /// To this endpoint.
-        endpoint: String,
-        /// So many.
-        flow: Flow,
-    },
-    /// Publish messages: `Sent` with the confirms.
-    Publish {
-        /// To the broker at this endpoint.
-        endpoint: String,
-        /// To this exchange.
-        exchange: String,
-        /// With this key.
-        key: String,
-        /// So many.
-        flow: Flow,
-        /// Length of a window.
-        window_ns: u64,
-    },
-    /// Digest what was received, or what was sent: `Tally`.
-    Tally {
-        /// The key of the digest.
-        key: u64,
-    },
-    /// Consume `count` messages, digest them, delete the queue: `Drained`.
-    Drain {
-        /// The key of the digest.
-        key: u64,
-        /// How many messages have to be in the queue.
-        count: u64,
-    },
+    /// Describe the host. `vortex` is the agent's place on the fabric, if there is one.
+    Greet { version: String, vortex: Option<String> },
+    /// Listen, and receive the messages of one sender in `room` bytes of memory.
+    Receive { transport: Transport, room: u64, window_ns: u64 },
+    /// Listen, and publish the messages of one sender to the open queue.
+    Relay { transport: Transport, to: (String, String), size: usize, window_ns: u64 },
+    /// Open the queue of a transport and a node. Start the broker if there is none, for so many bytes of messages.
+    Open { broker: Broker, transport: Transport, node: char, memory_bytes: u64 },
+    /// Send messages to an endpoint.
+    Send { endpoint: String, flow: Flow },
+    /// Publish messages to an exchange with a routing key, by the broker at an endpoint.
+    Publish { endpoint: String, to: (String, String), flow: Flow, window_ns: u64 },
+    /// Digest the messages that were received or sent, with this key.
+    Tally { key: u64 },
+    /// Consume and digest the `count` messages of the open queue, and delete the queue.
+    Drain { key: u64, count: u64 },
 }
 
 /// The messages of one sender.
@@ -84,83 +41,30 @@ pub enum Order {
 pub struct Flow {
     /// Bytes of a message.
     pub size: usize,
-    /// Two runs with different seeds have different messages.
+    /// The seed: two runs with different seeds have different messages.
     pub seed: u64,
-    /// At least so many messages.
-    pub count_min: u64,
-    /// At most so many.
-    pub count_max: u64,
-    /// At least so long.
-    pub duration_ns: u64,
-    /// In this time.
-    pub time: Time,
+    /// Number and duration.
+    pub extent: Extent,
 }
 
-/// An agent's answer.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reply {
-    /// The agent names itself.
-    Greeting {
-        /// Its version.
-        version: String,
-        /// Its processor, cores and kernel.
-        machine: String,
-        /// Bytes of memory that it can give.
-        memory_bytes: u64,
-        /// Whether RabbitMQ is installed there.
-        has_rabbitmq: bool,
-    },
-    /// It listens.
-    Bound {
-        /// Here.
-        endpoint: String,
-    },
-    /// The queue is there and empty.
-    Opened {
-        /// The broker listens here for this transport.
-        endpoint: Option<String>,
-    },
-    /// Everything has come.
-    Received(Arrivals),
-    /// Everything has gone, and was confirmed if it was published.
-    Sent(Arrivals),
-    /// The digest.
-    Tally(Tally),
-    /// The queue is gone.
-    Drained {
-        /// The content of the queue.
-        tally: Tally,
-        /// The broker has written messages to disk.
-        has_spilled: bool,
-    },
-    /// It could not be done.
-    Failed(String),
+/// The host of an agent.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Greeting {
+    /// Processor, cores and kernel.
+    pub machine: String,
+    /// Bytes of memory that the host can give.
+    pub memory_bytes: u64,
+    /// Whether RabbitMQ is installed there.
+    pub has_rabbitmq: bool,
 }
 
 /// Messages of one node in a run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Arrivals {
-    /// How many.
+    /// Their number.
     pub count: u64,
-    /// When, where this agent saw them arrive.
+    /// Their windows, if this agent saw them arrive.
     pub counts: Counts,
-    /// The broker stopped publishers.
+    /// Whether the broker has stopped publishers.
     pub has_alarm: bool,
-}
-
-impl Order {
-    /// The target of a run whose receiving side this order begins, for errors.
-    pub fn subject(&self) -> &'static str {
-        match self {
-            Order::Greet { .. } => "greeting",
-            Order::Receive { .. } => Target::Across.words(),
-            Order::Relay { .. } => Target::RabbitmqLoopback.words(),
-            Order::Open { .. } => "opening a queue",
-            Order::Send { .. } => "sending",
-            Order::Publish { .. } => "publishing",
-            Order::Tally { .. } => "digesting",
-            Order::Drain { .. } => "draining a queue",
-        }
-    }
 }

@@ -1,17 +1,17 @@
 //! A broker on the receiving host, and the one queue of it that is open for a run.
 
-use std::fs;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::path::Path;
+use std::{fs, io};
 
+use anyhow::{Context, Result, ensure};
 use hairstreak_node::{AmqpOptions, ServeOptions, Server};
-use hairstreak_transport::Endpoint;
+use hairstreak_transport::{Endpoint, TcpAddress};
 
-use super::error::AgentError;
 use crate::broker::amqp::Link;
 use crate::broker::server::{Running, ServerKind, ServerTask, is_installed};
-use crate::h3::contender::{self, Broker, Node, Transport};
+use crate::frame::name;
+use crate::h3::contender::{Broker, Transport};
 use crate::h3::data::{Deliveries, Digester, Tally};
 
 /// Memory that a broker has beside its messages.
@@ -24,7 +24,8 @@ const SPILL_MIN: u64 = 1 << 20;
 /// A running broker.
 #[derive(Debug)]
 pub struct QueueBroker {
-    kind: Broker,
+    /// The kind of broker.
+    pub kind: Broker,
     process: Process,
     open: Option<OpenQueue>,
 }
@@ -48,19 +49,18 @@ impl QueueBroker {
     pub fn start(
         kind: Broker,
         host: IpAddr,
-        vortex: &Option<String>,
+        vortex: Option<String>,
         memory_bytes: u64,
         rabbitmq: &str,
-    ) -> Result<QueueBroker, AgentError> {
+    ) -> Result<QueueBroker> {
         let watermark = WATERMARK_PART * memory_bytes + BROKER_BYTES;
         let process = match kind {
             Broker::Hairstreak => {
-                let tcp = Endpoint::Tcp(hairstreak_transport::TcpAddress { host: host.to_string(), port: 0 });
-                let mut endpoints = vec![tcp.to_string(), shared_memory_endpoint("node")];
-                endpoints.extend(vortex.clone());
+                let tcp = Endpoint::Tcp(TcpAddress { host: host.to_string(), port: 0 });
+                let endpoints = [tcp.to_string(), shared_memory_endpoint("node")];
                 let options = ServeOptions {
                     bind: Vec::new(),
-                    amqp_bind: endpoints,
+                    amqp_bind: endpoints.into_iter().chain(vortex).collect(),
                     amqp: AmqpOptions {
                         loopback_users: host.is_loopback().then(|| "guest".into()).into_iter().collect(),
                         memory_watermark: watermark as usize,
@@ -68,78 +68,78 @@ impl QueueBroker {
                     },
                     ..ServeOptions::default()
                 };
-                Process::Node(Box::new(Server::start(options)?))
+                Process::Node(Box::new(Server::start(options).context("the node")?))
             }
             Broker::Rabbitmq => {
-                if !is_installed(rabbitmq) {
-                    return Err(AgentError::NoRabbitMq(rabbitmq.to_owned()));
-                }
-                Process::RabbitMq(Running::start(&ServerTask {
+                ensure!(
+                    is_installed(rabbitmq),
+                    "no RabbitMQ here ({rabbitmq} is not there; Debian's package is rabbitmq-server)"
+                );
+                let task = ServerTask {
                     kind: ServerKind::RabbitMq,
                     loop_count: None,
                     cores: None,
                     rabbitmq: rabbitmq.to_owned(),
                     host,
                     memory_bytes: Some(watermark),
-                })?)
+                };
+                Process::RabbitMq(Running::start(&task).context("RabbitMQ")?)
             }
         };
         Ok(QueueBroker { kind, process, open: None })
     }
 
-    /// Which broker.
-    pub fn kind(&self) -> Broker {
-        self.kind
+    /// Returns whether a queue is open.
+    pub fn is_open(&self) -> bool {
+        self.open.is_some()
     }
 
-    /// Where the broker speaks AMQP over `transport`, if it does.
+    /// The endpoint of AMQP over `transport`, if there is one.
     pub fn endpoint(&self, transport: Transport) -> Option<String> {
-        match &self.process {
-            Process::Node(server) => {
-                let mut endpoints = server.amqp_endpoints().iter().map(Endpoint::to_string);
-                endpoints.find(|endpoint| endpoint.starts_with(transport.text()))
-            }
-            Process::RabbitMq(running) => {
-                (transport == Transport::Tcp).then(|| format!("tcp://{}", running.address))
-            }
-        }
+        let endpoints = match &self.process {
+            Process::Node(server) => server.amqp_endpoints().iter().map(Endpoint::to_string).collect(),
+            Process::RabbitMq(running) => vec![format!("tcp://{}", running.address)],
+        };
+        endpoints.into_iter().find(|endpoint| endpoint.starts_with(&name(&transport)))
     }
 
-    /// Where the broker speaks AMQP over tcp.
-    pub fn address(&self) -> Result<SocketAddr, AgentError> {
+    fn connect(&self) -> Result<Link> {
         let endpoint = self.endpoint(Transport::Tcp);
         let address = endpoint.and_then(|endpoint| endpoint.strip_prefix("tcp://")?.parse().ok());
-        address.ok_or(AgentError::TooEarly("an address of the broker"))
+        Ok(Link::open(address.context("the broker does not listen over tcp")?)?)
     }
 
     /// Declares the exchange of `transport`, and its queue of `node`, which is empty then.
-    pub fn open(&mut self, transport: Transport, node: Node) -> Result<(), AgentError> {
-        let (exchange, queue) = (transport.exchange(), transport.queue(node));
-        let mut link = Link::open(self.address()?)?;
+    pub fn open(&mut self, transport: Transport, node: char) -> Result<()> {
+        let exchange = transport.exchange();
+        let queue = format!("{exchange}.{node}");
+        let mut link = self.connect()?;
         link.declare_exchange(&exchange, "topic")?;
+        link.delete_queue(&queue)?;
         link.declare_queue(&queue)?;
-        link.bind(&queue, &exchange, &contender::binding(node))?;
+        link.bind(&queue, &exchange, &format!("*.{node}"))?;
         self.open = Some(OpenQueue { exchange, queue, data_bytes: self.data_bytes()? });
         Ok(())
     }
 
-    /// Consumes the `count` messages that the open queue has, and deletes it with its exchange. Returns the digest of the messages, and whether
-    /// the broker has written messages to disk.
+    /// Consumes the `count` messages that the open queue has, and deletes the queue with its exchange. Returns the digest of
+    /// the messages, and whether the broker has written messages to disk.
     ///
     /// Errors: more or fewer messages are there.
-    pub fn drain(&mut self, key: u64, count: u64) -> Result<(Tally, bool), AgentError> {
+    pub fn drain(&mut self, key: u64, count: u64) -> Result<(Tally, bool)> {
         let data_bytes = self.data_bytes()?;
-        let open = self.open.take().ok_or(AgentError::TooEarly("draining"))?;
-        let mut link = Link::open(self.address()?)?;
-        let found = u64::from(link.count_messages(&open.queue)?);
-        if found != count {
-            return Err(AgentError::Queue { found, expected: count });
-        }
+        let open = self.open.take().context("draining before a queue is open")?;
+        let check = |found: u64| -> Result<()> {
+            ensure!(found == count, "{found} messages were in the queue, {count} were confirmed");
+            Ok(())
+        };
+        let mut link = self.connect()?;
+        check(link.count_messages(&open.queue)?.into())?;
         let (mut deliveries, mut digester) = (Deliveries::default(), Digester::new(key));
         if count > 0 {
             link.consume(&open.queue, true)?;
         }
-        while digester.tally().count < count {
+        while digester.tally.count < count {
             let taken = deliveries.take(link.input.unread(), &mut digester)?;
             link.input.consume(taken);
             if taken == 0 {
@@ -148,37 +148,28 @@ impl QueueBroker {
         }
         // On another connection, because this one may still be sent something.
         drop(link);
-        let mut link = Link::open(self.address()?)?;
-        let left = u64::from(link.count_messages(&open.queue)?);
-        if left > 0 {
-            return Err(AgentError::Queue { found: count + left, expected: count });
-        }
+        let mut link = self.connect()?;
+        check(count + u64::from(link.count_messages(&open.queue)?))?;
         link.delete_queue(&open.queue)?;
         link.delete_exchange(&open.exchange)?;
-        Ok((digester.tally(), data_bytes > open.data_bytes + SPILL_MIN))
+        Ok((digester.tally, data_bytes > open.data_bytes + SPILL_MIN))
     }
 
-    fn data_bytes(&self) -> Result<u64, AgentError> {
+    fn data_bytes(&self) -> io::Result<u64> {
         match &self.process {
-            Process::Node(_) => Ok(0),
-            Process::RabbitMq(running) => match &running.data {
-                Some(data) => Ok(size_of_files(data)?),
-                None => Ok(0),
-            },
+            Process::RabbitMq(Running { data: Some(data), .. }) => size_of_files(data),
+            _ => Ok(0),
         }
     }
 }
 
-/// An endpoint in shared memory that nobody else on this host has.
+/// An endpoint in shared memory that no other process on this host has.
 pub fn shared_memory_endpoint(name: &str) -> String {
-    use std::sync::atomic::{AtomicU64, Ordering};
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    format!("shm://hairstreak-h3-{name}-{}-{number}", std::process::id())
+    format!("shm://hairstreak-h3-{name}-{}-{:x}", std::process::id(), fastrand::u64(..))
 }
 
 /// Bytes of all files under `folder`. A file that goes meanwhile counts nothing.
-fn size_of_files(folder: &Path) -> Result<u64, io::Error> {
+fn size_of_files(folder: &Path) -> io::Result<u64> {
     let mut size = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

@@ -1,22 +1,25 @@
-//! One controller's conversation with an agent: orders come in, each is done, its replies go out.
+//! The agent's process: one conversation for each controller. Orders come in, each is done, its answers go out.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::{IpAddr, TcpStream};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{IpAddr, TcpListener, TcpStream};
+use std::thread;
 
+use anyhow::{Context, Result, ensure};
 use hairstreak_base::available_memory;
 use hairstreak_transport::Listener;
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::error::AgentError;
-use super::orders::{Arrivals, Flow, Order, Reply};
+use super::orders::{Arrivals, Flow, Greeting, Order};
 use super::queue::{QueueBroker, shared_memory_endpoint};
-use crate::broker::amqp::{Argument, Link, ReadBuffer};
 use crate::broker::server::is_installed;
-use crate::h3::contender::{self, Broker, Node, Transport};
+use crate::frame::Machine;
+use crate::h3::contender::{Broker, Target, Transport};
 use crate::h3::data::{
-    BLOCKED_CAPABILITY, BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store,
-    Tally, Time, Windows, listen, parse, push_frame,
+    BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store, Tally, Windows,
+    listen, open_link, push_frame,
 };
-use crate::machine::Machine;
+use crate::h3::plan::AgentSettings;
 
 /// Bytes that gather before a write.
 const WRITE_SIZE: usize = 64 * 1024;
@@ -26,117 +29,92 @@ const READ_SIZE: usize = 256 * 1024;
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// Serves controllers for ever. The line that says so ends with the address, with the real port.
+pub fn serve(settings: &AgentSettings) -> Result<()> {
+    let listener = TcpListener::bind(settings.bind)?;
+    let mut output = io::stdout().lock();
+    writeln!(output, "h3 agent {VERSION} at {}", listener.local_addr()?)?;
+    output.flush()?;
+    drop(output);
+    for control in listener.incoming() {
+        let (control, rabbitmq) = (control?, settings.rabbitmq.clone());
+        thread::Builder::new().name("h3-session".into()).spawn(move || {
+            // The session tells the controller of its error. A controller that cannot be told has gone.
+            let _ = Session::new(control, rabbitmq).and_then(Session::run);
+        })?;
+    }
+    Ok(())
+}
+
 /// A conversation. Its brokers end with it.
-pub struct Session {
+struct Session {
     control: TcpStream,
     /// The address under which the controller reached this agent: others reach it there, too.
     host: IpAddr,
     rabbitmq: String,
-    /// Where to listen on the fabric.
+    /// The place on the fabric.
     vortex: Option<String>,
     brokers: Vec<QueueBroker>,
-    /// The broker and the node of the open queue.
-    open: Option<(Broker, Transport, Node)>,
-    last: Last,
+    /// The messages of the last run, if this agent sent them.
+    sent: Option<(Generator, u64)>,
+    /// The messages of the last run, if this agent received them.
     store: Store,
 }
 
-/// The messages of the last run, which wait to be digested.
-enum Last {
-    Nothing,
-    Received,
-    Sent { generator: Generator, count: u64 },
-}
-
 impl Session {
-    /// A conversation over `control`. `rabbitmq` is the script that starts RabbitMQ.
-    pub fn new(control: TcpStream, rabbitmq: &str) -> Result<Session, AgentError> {
+    fn new(control: TcpStream, rabbitmq: String) -> Result<Session> {
         control.set_nodelay(true)?;
-        let host = control.local_addr()?.ip();
-        Ok(Session {
-            control,
-            host,
-            rabbitmq: rabbitmq.to_owned(),
-            vortex: None,
-            brokers: Vec::new(),
-            open: None,
-            last: Last::Nothing,
-            store: Store::default(),
-        })
+        let (host, store) = (control.local_addr()?.ip(), Store::default());
+        Ok(Session { control, host, rabbitmq, vortex: None, brokers: Vec::new(), sent: None, store })
     }
 
-    /// Does what the controller says until the controller has gone.
-    pub fn run(mut self) -> Result<(), AgentError> {
-        let lines = BufReader::new(self.control.try_clone()?).lines();
-        for line in lines {
-            let done = serde_json::from_str(&line?).map_err(AgentError::from).and_then(|order: Order| {
-                let subject = order.subject();
-                self.obey(order)
-                    .map_err(|error| (subject, error))
-                    .or_else(|(subject, error)| self.reply(&Reply::Failed(format!("{subject}: {error}"))))
-            });
-            if let Err(error) = done {
-                self.reply(&Reply::Failed(error.to_string()))?;
-            }
+    /// Follows the orders of the controller until the controller has gone.
+    fn run(mut self) -> Result<()> {
+        for line in BufReader::new(self.control.try_clone()?).lines() {
+            let answer = self.obey(&line?).map_err(|error| format!("{error:#}"));
+            self.answer(&answer)?;
         }
         Ok(())
     }
 
-    fn reply(&mut self, reply: &Reply) -> Result<(), AgentError> {
-        let line = serde_json::to_string(reply)? + "\n";
+    fn answer(&mut self, answer: &Result<Value, String>) -> Result<()> {
+        let line = serde_json::to_string(answer)? + "\n";
         Ok(self.control.write_all(line.as_bytes())?)
     }
 
-    fn obey(&mut self, order: Order) -> Result<(), AgentError> {
-        let reply = match order {
-            Order::Greet { version, vortex } => self.greet(version, vortex)?,
+    fn obey(&mut self, line: &str) -> Result<Value> {
+        match serde_json::from_str(line).context("not an order of this version")? {
+            Order::Greet { version, vortex } => answer_to("greeting", self.greet(&version, vortex)),
             Order::Receive { transport, room, window_ns } => {
-                let available = self.store.size() + available_memory().unwrap_or(MEMORY_UNKNOWN);
-                if room > available {
-                    return Err(AgentError::Memory { asked: room, available });
-                }
-                self.store.reset(room as usize);
-                let listener = self.bind(transport)?;
-                let mut stream = BlockingStream::accept(&listener)?;
-                let mut windows = Windows::open(Clock::of(listener.endpoint())?, window_ns);
-                let count = self.store.receive(&mut stream, &mut windows)?;
-                self.last = Last::Received;
-                Reply::Received(Arrivals { count, counts: windows.finish(), has_alarm: false })
+                answer_to(Target::Across.words(), self.receive(transport, room, window_ns))
             }
-            Order::Relay { transport, size, window_ns } => self.relay(transport, size, window_ns)?,
+            Order::Relay { transport, to, size, window_ns } => {
+                answer_to(Target::RabbitmqLoopback.words(), self.relay(transport, &to, size, window_ns))
+            }
             Order::Open { broker, transport, node, memory_bytes } => {
-                if !self.brokers.iter().any(|one| one.kind() == broker) {
-                    let started =
-                        QueueBroker::start(broker, self.host, &self.vortex, memory_bytes, &self.rabbitmq)?;
-                    self.brokers.push(started);
-                }
-                self.open = Some((broker, transport, node));
-                let open = self.broker()?;
-                open.open(transport, node)?;
-                Reply::Opened { endpoint: open.endpoint(transport) }
+                answer_to("opening a queue", self.open(broker, transport, node, memory_bytes))
             }
-            Order::Send { endpoint, flow } => self.send(&endpoint, &flow)?,
-            Order::Publish { endpoint, exchange, key, flow, window_ns } => {
-                self.publish(&endpoint, (&exchange, &key), &flow, window_ns)?
+            Order::Send { endpoint, flow } => answer_to("sending", self.send(&endpoint, flow)),
+            Order::Publish { endpoint, to, flow, window_ns } => {
+                answer_to("publishing", self.publish(&endpoint, &to, flow, window_ns))
             }
-            Order::Tally { key } => Reply::Tally(self.tally(key)?),
+            Order::Tally { key } => answer_to("digesting", self.tally(key).map(|tally| (tally, false))),
             Order::Drain { key, count } => {
-                let (tally, has_spilled) = self.broker()?.drain(key, count)?;
-                self.open = None;
-                Reply::Drained { tally, has_spilled }
+                let broker = self.brokers.iter_mut().find(|broker| broker.is_open());
+                let drained = broker.context("no queue is open").and_then(|broker| broker.drain(key, count));
+                answer_to("draining a queue", drained)
             }
-        };
-        self.reply(&reply)
+        }
     }
 
-    fn greet(&mut self, version: String, vortex: Option<String>) -> Result<Reply, AgentError> {
-        if version != VERSION {
-            return Err(AgentError::Version { theirs: version, ours: VERSION });
-        }
+    fn greet(&mut self, version: &str, vortex: Option<String>) -> Result<Greeting> {
+        ensure!(
+            version == VERSION,
+            "the controller has version {version}, this agent {VERSION}: use the same on all hosts"
+        );
         self.vortex = vortex;
         let Machine { cpu, cores, kernel } = Machine::here();
-        Ok(Reply::Greeting {
-            version,
+        Ok(Greeting {
             machine: format!("{cpu}, {cores} cores, {kernel}"),
             memory_bytes: available_memory().unwrap_or(MEMORY_UNKNOWN),
             has_rabbitmq: is_installed(&self.rabbitmq),
@@ -144,145 +122,146 @@ impl Session {
     }
 
     /// Listens for a sender, and says where.
-    fn bind(&mut self, transport: Transport) -> Result<Listener, AgentError> {
+    fn bind(&mut self, transport: Transport) -> Result<Listener> {
         let listener = match transport {
             Transport::Tcp if self.host.is_ipv6() => listen(&format!("tcp://[{}]:*", self.host))?,
             Transport::Tcp => listen(&format!("tcp://{}:*", self.host))?,
             Transport::Shm => listen(&shared_memory_endpoint("receiver"))?,
-            Transport::Vortex => {
-                listen(self.vortex.as_deref().ok_or(AgentError::TooEarly("a place on the fabric"))?)?
-            }
+            Transport::Vortex => listen(self.vortex.as_deref().context("there is no place on the fabric")?)?,
         };
-        self.reply(&Reply::Bound { endpoint: listener.endpoint().to_string() })?;
+        self.answer(&Ok(json!(listener.endpoint().to_string())))?;
         Ok(listener)
     }
 
-    /// The broker of the open queue.
-    fn broker(&mut self) -> Result<&mut QueueBroker, AgentError> {
-        let kind = self.open.map(|(broker, ..)| broker);
-        let broker = self.brokers.iter_mut().find(|broker| Some(broker.kind()) == kind);
-        broker.ok_or(AgentError::TooEarly("using a queue"))
+    fn receive(&mut self, transport: Transport, room: u64, window_ns: u64) -> Result<Arrivals> {
+        let available = self.store.size() + available_memory().unwrap_or(MEMORY_UNKNOWN);
+        ensure!(
+            room <= available,
+            "room for {room} bytes was asked for; this host has {available} (--memory bounds a run)"
+        );
+        self.store.reset(room as usize);
+        self.sent = None;
+        let listener = self.bind(transport)?;
+        let mut stream = BlockingStream::accept(&listener)?;
+        let mut windows = Windows::open(Clock::of(listener.endpoint())?, window_ns);
+        let count = self.store.receive(&mut stream, &mut windows)?;
+        Ok(Arrivals { count, counts: windows.finish(), has_alarm: false })
     }
 
-    fn send(&mut self, endpoint: &str, flow: &Flow) -> Result<Reply, AgentError> {
-        let mut generator = Generator::new(flow.size, flow.seed);
+    fn open(
+        &mut self,
+        kind: Broker,
+        transport: Transport,
+        node: char,
+        memory_bytes: u64,
+    ) -> Result<Option<String>> {
+        if !self.brokers.iter().any(|broker| broker.kind == kind) {
+            let vortex = self.vortex.clone();
+            self.brokers.push(QueueBroker::start(kind, self.host, vortex, memory_bytes, &self.rabbitmq)?);
+        }
+        let broker = self.brokers.iter_mut().find(|broker| broker.kind == kind).context("no broker")?;
+        broker.open(transport, node)?;
+        Ok(broker.endpoint(transport))
+    }
+
+    fn send(&mut self, endpoint: &str, Flow { size, seed, extent }: Flow) -> Result<Arrivals> {
+        let mut generator = Generator::new(size, seed);
         let mut stream = BlockingStream::connect(endpoint)?;
-        let (mut out, mut count) = (Vec::with_capacity(WRITE_SIZE + flow.size + HEADER_SIZE), 0);
-        let clock = flow.clock(endpoint)?;
+        let (mut out, mut count) = (Vec::with_capacity(WRITE_SIZE + size + HEADER_SIZE), 0);
+        let clock = extent.clock(endpoint)?;
         let begin_ns = clock.now_ns();
-        while !flow.is_over(count, clock.now_ns() - begin_ns) {
+        while !extent.is_over(count, clock.now_ns() - begin_ns) {
             out.clear();
-            while out.len() < WRITE_SIZE && count < flow.count_max {
-                push_frame(&mut out, generator.size());
+            while out.len() < WRITE_SIZE && count < extent.count_max {
+                push_frame(&mut out, size);
                 generator.append_next(&mut out);
                 count += 1;
             }
             stream.write_all(&out)?;
         }
         stream.finish()?;
-        self.last = Last::Sent { generator, count };
-        Ok(Reply::Sent(Arrivals { count, ..Arrivals::default() }))
+        self.sent = Some((generator, count));
+        Ok(Arrivals { count, ..Arrivals::default() })
     }
 
     fn publish(
         &mut self,
         endpoint: &str,
-        to: (&str, &str),
-        flow: &Flow,
+        (exchange, key): &(String, String),
+        Flow { size, seed, extent }: Flow,
         window_ns: u64,
-    ) -> Result<Reply, AgentError> {
-        let mut generator = Generator::new(flow.size, flow.seed);
+    ) -> Result<Arrivals> {
+        let mut generator = Generator::new(size, seed);
         let mut link = open_link(endpoint)?;
-        let clock = flow.clock(endpoint)?;
+        let clock = extent.clock(endpoint)?;
         let mut windows = Windows::open(clock.clone(), window_ns);
-        let mut publisher = Publisher::new(&mut link, &mut windows, to, flow.size);
+        let mut publisher = Publisher::new(&mut link, &mut windows, (exchange, key), size);
         let (begin_ns, mut count) = (clock.now_ns(), 0);
-        while !flow.is_over(count, clock.now_ns() - begin_ns) {
-            let batch = (WRITE_SIZE / flow.size).max(1) as u64;
-            for _ in 0..batch.min(flow.count_max - count) {
+        while !extent.is_over(count, clock.now_ns() - begin_ns) {
+            let batch = (WRITE_SIZE / size).max(1) as u64;
+            for _ in 0..batch.min(extent.count_max - count) {
                 let (first, rest) = generator.next_parts();
                 publisher.publish(&first, rest)?;
                 count += 1;
             }
         }
         publisher.finish()?;
-        let has_alarm = publisher.has_alarm();
-        self.last = Last::Sent { generator, count };
-        Ok(Reply::Sent(Arrivals { count, counts: windows.finish(), has_alarm }))
+        let has_alarm = publisher.has_alarm;
+        self.sent = Some((generator, count));
+        Ok(Arrivals { count, counts: windows.finish(), has_alarm })
     }
 
-    fn relay(&mut self, transport: Transport, size: usize, window_ns: u64) -> Result<Reply, AgentError> {
-        let (_, queue_of, node) = self.open.ok_or(AgentError::TooEarly("relaying"))?;
-        let (exchange, key) = (queue_of.exchange(), contender::routing_key(size, node));
-        let address = self.broker()?.address()?;
-        let mut link = open_link(&format!("tcp://{address}"))?;
+    fn relay(
+        &mut self,
+        transport: Transport,
+        (exchange, key): &(String, String),
+        size: usize,
+        window_ns: u64,
+    ) -> Result<Arrivals> {
+        let broker = self.brokers.iter().find(|broker| broker.is_open());
+        let endpoint = broker.and_then(|broker| broker.endpoint(Transport::Tcp));
+        let mut link = open_link(&endpoint.context("no queue is open")?)?;
         let listener = self.bind(transport)?;
         let mut stream = BlockingStream::accept(&listener)?;
         let mut windows = Windows::open(Clock::Wall, window_ns);
-        let mut publisher = Publisher::new(&mut link, &mut windows, (&exchange, &key), size);
+        let mut publisher = Publisher::new(&mut link, &mut windows, (exchange, key), size);
         let mut input = Vec::new();
         loop {
             let filled = input.len();
             input.resize(filled + READ_SIZE, 0);
-            let read = stream.read_some(&mut input[filled..])?;
+            let read = stream.read(&mut input[filled..])?;
             input.truncate(filled + read);
             if read == 0 {
                 break;
             }
-            let (mut frames, mut published) = (Frames::default(), Ok(()));
+            let mut frames = Frames::default();
             frames.take(&input, |body| {
-                if published.is_ok() {
-                    let (first, rest) = body.split_at(body.len().min(8));
-                    published = publisher.publish(first, rest);
-                }
+                let (first, rest) = body.split_at(body.len().min(8));
+                publisher.publish(first, rest)
             })?;
-            published?;
-            input.drain(..frames.taken());
+            input.drain(..frames.taken);
         }
         // The sender need not wait for the confirms.
         drop(stream);
         let count = publisher.finish()?;
-        let has_alarm = publisher.has_alarm();
-        Ok(Reply::Received(Arrivals { count, counts: windows.finish(), has_alarm }))
+        let has_alarm = publisher.has_alarm;
+        Ok(Arrivals { count, counts: windows.finish(), has_alarm })
     }
 
-    fn tally(&mut self, key: u64) -> Result<Tally, AgentError> {
-        match &mut self.last {
-            Last::Nothing => Err(AgentError::TooEarly("digesting")),
-            Last::Received => Ok(self.store.tally(key)?),
-            Last::Sent { generator, count } => {
-                let (mut digester, mut message) = (Digester::new(key), Vec::new());
-                generator.restart();
-                for _ in 0..*count {
-                    message.clear();
-                    generator.append_next(&mut message);
-                    digester.add(&message);
-                }
-                Ok(digester.tally())
-            }
+    fn tally(&mut self, key: u64) -> Result<Tally> {
+        let Some((generator, count)) = &mut self.sent else { return self.store.tally(key) };
+        let (mut digester, mut message) = (Digester::new(key), Vec::new());
+        generator.restart();
+        for _ in 0..*count {
+            message.clear();
+            generator.append_next(&mut message);
+            digester.add(&message);
         }
+        Ok(digester.tally)
     }
 }
 
-impl Flow {
-    /// The clock of its duration. `endpoint` is where it goes.
-    fn clock(&self, endpoint: &str) -> Result<Clock, AgentError> {
-        match self.time {
-            Time::Wall => Ok(Clock::Wall),
-            Time::Fabric => Ok(Clock::of(&parse(endpoint)?)?),
-        }
-    }
-
-    /// Whether `count` messages in `elapsed_ns` are enough.
-    fn is_over(&self, count: u64, elapsed_ns: u64) -> bool {
-        count >= self.count_max || (count >= self.count_min && elapsed_ns >= self.duration_ns)
-    }
-}
-
-/// Logs in at `endpoint` and asks for confirms.
-fn open_link(endpoint: &str) -> Result<Link<BlockingStream>, AgentError> {
-    let stream = BlockingStream::connect(endpoint)?;
-    let mut link = Link::over(stream, ReadBuffer::new(), Argument::Long(BLOCKED_CAPABILITY))?;
-    link.select_confirms()?;
-    Ok(link)
+/// The answer to an order in JSON. An error begins with `subject`.
+fn answer_to(subject: &'static str, outcome: Result<impl Serialize>) -> Result<Value> {
+    Ok(json!(outcome.context(subject)?))
 }

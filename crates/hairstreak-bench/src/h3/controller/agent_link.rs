@@ -1,17 +1,18 @@
 //! `AgentLink`: the controller's conversation with one agent, which it starts unless the agent runs already.
 
-use std::io::{BufRead, BufReader, Error, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
 use hairstreak_process::end_with_parent;
 use rustix::net::sockopt;
+use serde::de::DeserializeOwned;
 
-use super::error::H3Error;
-use crate::h3::agent::{Order, Reply};
+use crate::h3::agent::{Greeting, Order};
 
-/// How long a host has to answer a connect.
+/// A host has this time to answer a connect.
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// A host that does not answer for a minute is gone: the system asks after 30 s, then twice.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
@@ -19,104 +20,93 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_COUNT: u32 = 3;
 /// A process that was killed has closed all its connections within this time.
 const GONE_TIME: Duration = Duration::from_millis(200);
-/// Where agents that the controller starts listen.
+/// The address of an agent that the controller starts.
 const LOCAL: &str = "127.0.0.1:0";
 
 /// An agent's process on this host. Dropping it ends it.
 #[derive(Debug)]
-pub struct LocalAgent {
-    child: Child,
-    /// Where it listens.
-    pub address: SocketAddr,
-}
+struct LocalAgent(Child);
 
 impl LocalAgent {
-    /// Starts this program as an agent.
-    pub fn start(rabbitmq: &str) -> Result<LocalAgent, H3Error> {
-        let failed = |error| H3Error::Agent { agent: "a local agent".to_owned(), error };
-        let mut command = Command::new(std::env::current_exe().map_err(failed)?);
+    /// Starts this program as an agent. Returns its address, too.
+    fn start(rabbitmq: &str) -> Result<(LocalAgent, SocketAddr)> {
+        let mut command = Command::new(std::env::current_exe()?);
         command.args(["h3-agent", "--bind", LOCAL, "--rabbitmq", rabbitmq]);
         command.stdin(Stdio::null()).stdout(Stdio::piped());
         end_with_parent(&mut command);
-        let mut child = command.spawn().map_err(failed)?;
+        let mut agent = LocalAgent(command.spawn()?);
         let mut line = String::new();
-        if let Some(output) = child.stdout.take() {
-            BufReader::new(output).read_line(&mut line).map_err(failed)?;
+        if let Some(output) = agent.0.stdout.take() {
+            BufReader::new(output).read_line(&mut line)?;
         }
         let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());
-        let mut agent = LocalAgent { child, address: SocketAddr::from(([0; 4], 0)) };
-        agent.address =
-            address.ok_or_else(|| failed(Error::new(ErrorKind::InvalidData, format!("{line:?}"))))?;
-        Ok(agent)
+        Ok((agent, address.with_context(|| format!("{line:?}"))?))
     }
 }
 
 impl Drop for LocalAgent {
     fn drop(&mut self) {
         // Both fail only if it has ended and been reaped already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
 /// A conversation with an agent.
 #[derive(Debug)]
 pub struct AgentLink {
-    /// Its role and place, for people.
+    /// Role and place, for people.
     pub name: String,
-    /// Its machine, as it says.
-    pub machine: String,
-    /// Bytes of memory that it can give.
-    pub memory_bytes: u64,
-    /// Whether RabbitMQ is installed there.
-    pub has_rabbitmq: bool,
+    /// The host, as the agent says.
+    pub host: Greeting,
     control: BufReader<TcpStream>,
+    _local: Option<LocalAgent>,
 }
 
 impl AgentLink {
-    /// Connects to the agent at `address`, says where the agent listens on the fabric, and asks who it is.
-    pub fn connect(name: String, address: SocketAddr, vortex: Option<String>) -> Result<AgentLink, H3Error> {
-        let failed = |error| H3Error::Agent { agent: name.clone(), error };
-        let control = TcpStream::connect_timeout(&address, CONNECT_TIME).map_err(failed)?;
-        control.set_nodelay(true).map_err(failed)?;
-        keep_alive(&control).map_err(|error| failed(error.into()))?;
-        let control = BufReader::new(control);
-        let (machine, memory_bytes, has_rabbitmq) = (String::new(), 0, false);
-        let mut link = AgentLink { name, machine, memory_bytes, has_rabbitmq, control };
+    /// Connects to the agent at `address`, or starts an agent on this host. `vortex` is the agent's place on the fabric.
+    pub fn open(
+        name: String,
+        address: Option<SocketAddr>,
+        rabbitmq: &str,
+        vortex: Option<String>,
+    ) -> Result<AgentLink> {
+        let (local, address) = match address {
+            Some(address) => (None, address),
+            None => LocalAgent::start(rabbitmq)
+                .map(|(agent, address)| (Some(agent), address))
+                .context("a local agent")?,
+        };
+        let control = BufReader::new(connect(address).with_context(|| name.clone())?);
+        let mut link = AgentLink { name, host: Greeting::default(), control, _local: local };
         link.order(&Order::Greet { version: env!("CARGO_PKG_VERSION").to_owned(), vortex })?;
-        match link.reply()? {
-            Reply::Greeting { machine, memory_bytes, has_rabbitmq, .. } => {
-                (link.machine, link.memory_bytes, link.has_rabbitmq) = (machine, memory_bytes, has_rabbitmq);
-                Ok(link)
-            }
-            other => Err(link.surprised(&other)),
-        }
+        link.host = link.answer()?;
+        Ok(link)
     }
 
-    /// Tells the agent what to do.
-    pub fn order(&mut self, order: &Order) -> Result<(), H3Error> {
+    /// Sends an order to the agent.
+    pub fn order(&mut self, order: &Order) -> Result<()> {
         let line = serde_json::to_string(order)? + "\n";
         let sent = self.control.get_mut().write_all(line.as_bytes());
-        sent.map_err(|_| H3Error::Gone(self.name.clone()))
+        sent.ok().with_context(|| format!("{} is gone", self.name))
     }
 
     /// Waits for the agent's next answer.
     ///
-    /// Errors: the agent could not do what it was told, or is gone.
-    pub fn reply(&mut self) -> Result<Reply, H3Error> {
-        let mut line = String::new();
-        match self.control.read_line(&mut line) {
-            Ok(0) | Err(_) => return Err(H3Error::Gone(self.name.clone())),
-            Ok(_) => {}
+    /// Errors: the agent could not follow an order, or is gone.
+    pub fn answer<T: DeserializeOwned>(&mut self) -> Result<T> {
+        let (mut line, agent) = (String::new(), &self.name);
+        if self.control.read_line(&mut line).unwrap_or(0) == 0 {
+            bail!("{agent} is gone");
         }
-        match serde_json::from_str(&line) {
-            Ok(Reply::Failed(reason)) => Err(H3Error::Failed { agent: self.name.clone(), reason }),
-            Ok(reply) => Ok(reply),
-            Err(_) => Err(H3Error::Reply { agent: self.name.clone(), line: line.trim().to_owned() }),
+        match serde_json::from_str::<Result<T, String>>(&line) {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(reason)) => bail!("{agent}: {reason}"),
+            Err(_) => bail!("{agent} answered {:?}", line.trim()),
         }
     }
 
-    /// Whether the agent has ended the conversation.
+    /// Returns whether the agent has ended the conversation.
     pub fn is_gone(&self) -> bool {
         let control = self.control.get_ref();
         let peeked = control.set_read_timeout(Some(GONE_TIME)).and_then(|()| control.peek(&mut [0]));
@@ -127,16 +117,14 @@ impl AgentLink {
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
-
-    /// The error of an answer that does not belong to what was asked.
-    pub fn surprised(&self, reply: &Reply) -> H3Error {
-        H3Error::Reply { agent: self.name.clone(), line: format!("{reply:?}") }
-    }
 }
 
-fn keep_alive(control: &TcpStream) -> rustix::io::Result<()> {
-    sockopt::set_socket_keepalive(control, true)?;
-    sockopt::set_tcp_keepidle(control, KEEPALIVE_IDLE)?;
-    sockopt::set_tcp_keepintvl(control, KEEPALIVE_INTERVAL)?;
-    sockopt::set_tcp_keepcnt(control, KEEPALIVE_COUNT)
+fn connect(address: SocketAddr) -> Result<TcpStream> {
+    let control = TcpStream::connect_timeout(&address, CONNECT_TIME)?;
+    control.set_nodelay(true)?;
+    sockopt::set_socket_keepalive(&control, true)?;
+    sockopt::set_tcp_keepidle(&control, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(&control, KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(&control, KEEPALIVE_COUNT)?;
+    Ok(control)
 }

@@ -4,18 +4,17 @@
 //! meets all alike; progress goes to standard error, the report alone to standard output.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use anyhow::{Context, Result, bail, ensure};
 use clap::ValueEnum;
 
 use super::cluster::{Cluster, Run};
-use super::error::H3Error;
 use super::fabric::OwnFabric;
-use super::progress::Progress;
-use crate::arguments::H3Settings;
-use crate::h3::contender::{Broker, Target, Transport};
-use crate::h3::plan::Plan;
+use crate::frame::{Row, Setting, Value, chosen, name, rate};
+use crate::h3::contender::{Broker, Contender, Target, Transport};
+use crate::h3::plan::{Plan, Settings};
 use crate::h3::results::{self, Record, Report};
-use crate::run;
 
 const BETWEEN_HOSTS: &str = "only tcp goes from host to host";
 const MIB: u64 = 1 << 20;
@@ -23,53 +22,59 @@ const MIB: u64 = 1 << 20;
 const MEMORY_PART: u64 = 4;
 
 /// Runs the benchmark, writes its files and prints its report.
-pub fn run(settings: &H3Settings) -> Result<(), H3Error> {
+pub fn run(settings: &Settings) -> Result<()> {
     let mut notes = Vec::new();
     let transports = transports(settings, &mut notes)?;
     let fabric = transports.contains(&Transport::Vortex).then(OwnFabric::start).transpose()?;
     let mut cluster = Cluster::start(&settings.hosts, &settings.rabbitmq, fabric.as_ref())?;
     let contenders = contenders(settings, &transports, &cluster, &mut notes)?;
-    let memory_bytes = settings.memory_mib.map_or(cluster.memory_bytes() / MEMORY_PART, |mib| mib * MIB);
-    let sizes: Vec<usize> = settings.sizes.iter().map(|&size| size as usize).collect();
-    let plan = Plan::new(settings.scale, memory_bytes, &sizes);
-    std::fs::create_dir_all(&settings.out)
-        .map_err(|error| H3Error::Write { file: settings.out.clone(), error })?;
-    let runs = runs(&plan, &contenders);
-    let mut progress = Progress::new(runs.len());
-    let mut records = Vec::new();
-    for run in &runs {
-        let outcome = cluster.measure(&plan, run)?;
-        let record = Record::new(run, &plan, &outcome)?;
-        progress.note(&run.text(), record.statistics.mean);
+    let available = cluster.agents().map(|agent| agent.host.memory_bytes).min().unwrap_or_default();
+    let memory_bytes = settings.memory_mib.map_or(available / MEMORY_PART, |mib| mib * MIB);
+    let plan = Plan::new(settings.scale, memory_bytes, &settings.sizes);
+    std::fs::create_dir_all(&settings.out).with_context(|| format!("cannot write {}", settings.out))?;
+    let mut runs = Vec::new();
+    for &row in &plan.rows {
+        for number in 1..=row.runs {
+            runs.extend(contenders.iter().map(|&contender| Run { contender, row, number }));
+        }
+    }
+    let (begin, mut records) = (Instant::now(), Vec::new());
+    for (index, run) in runs.iter().enumerate() {
+        let record = Record::new(run, &plan, &cluster.measure(&plan, run)?)?;
+        let (done, total, rate) = (index + 1, runs.len(), rate(record.statistics.mean));
+        eprintln!("h3 {done}/{total}: {run}: {rate} messages/s; {}", time_left(begin.elapsed(), done, total));
         records.push(record);
     }
-    let run = run::Run::against(Vec::new(), notes);
+    let agents = cluster.agents().map(|agent| {
+        let row = Row::default().show("name", "agent", Value::text(&agent.name));
+        row.show("machine", "machine", Value::text(&agent.host.machine))
+    });
+    let agents = agents.collect();
     let facts = fabric.as_ref().map(|fabric| fabric.facts);
-    let report = Report::new(run, &plan, memory_bytes, cluster.machines(), facts, records);
     drop(cluster);
-    let files = results::write(&report, Path::new(&settings.out))?;
-    match settings.json {
-        true => println!("{}", serde_json::to_string_pretty(&report)?),
-        false => print!("{}", results::render(&report, &files)),
+    let report = Report { setting: Setting::new(Vec::new(), notes), plan, agents, fabric: facts, records };
+    results::publish(&report, Path::new(&settings.out), settings.json)
+}
+
+/// The time of the runs to come at the pace of those before.
+fn time_left(elapsed: Duration, done: usize, total: usize) -> String {
+    let left = elapsed.as_secs_f64() / done as f64 * (total - done) as f64;
+    match left.round() as u64 {
+        0 => "done".to_owned(),
+        seconds if seconds < 60 => format!("{seconds} s left"),
+        seconds => format!("{} min {} s left", seconds / 60, seconds % 60),
     }
-    Ok(())
 }
 
 /// The transports to measure: between hosts only tcp.
-fn transports(settings: &H3Settings, notes: &mut Vec<String>) -> Result<Vec<Transport>, H3Error> {
-    let all = Transport::value_variants().iter().copied();
-    let is_asked =
-        |transport: &Transport| settings.transports.is_empty() || settings.transports.contains(transport);
-    let (mut transports, mut left_out) = (Vec::new(), Vec::new());
-    for transport in all.filter(is_asked) {
-        match settings.hosts.is_empty() || transport == Transport::Tcp {
-            true => transports.push(transport),
-            false => left_out.push(transport.text()),
-        }
-    }
+fn transports(settings: &Settings, notes: &mut Vec<String>) -> Result<Vec<Transport>> {
+    let asked = chosen(&settings.transports, Transport::value_variants());
+    let asked = Transport::value_variants().iter().copied().filter(|transport| asked.contains(transport));
+    let (transports, left_out): (Vec<Transport>, Vec<Transport>) =
+        asked.partition(|&transport| settings.hosts.is_empty() || transport == Transport::Tcp);
+    let left_out: Vec<String> = left_out.iter().map(name).collect();
     if transports.is_empty() {
-        let reason = format!("--transport {} with --host: {BETWEEN_HOSTS}", left_out.join(","));
-        return Err(H3Error::Nothing(reason));
+        bail!("--transport {} with --host: {BETWEEN_HOSTS}", left_out.join(","));
     }
     notes.extend(left_out.iter().map(|transport| format!("{transport} was left out: {BETWEEN_HOSTS}")));
     Ok(transports)
@@ -77,46 +82,39 @@ fn transports(settings: &H3Settings, notes: &mut Vec<String>) -> Result<Vec<Tran
 
 /// The transports and targets to measure, in turns.
 fn contenders(
-    settings: &H3Settings,
+    settings: &Settings,
     transports: &[Transport],
     cluster: &Cluster,
     notes: &mut Vec<String>,
-) -> Result<Vec<(Transport, Target)>, H3Error> {
-    let mut brokers = settings.brokers.clone();
-    if brokers.is_empty() {
-        brokers.push(Broker::Hairstreak);
-        match cluster.has_rabbitmq() {
-            true => brokers.push(Broker::Rabbitmq),
-            false => notes.push(format!(
-                "RabbitMQ was left out ({} is not there; Debian's package is rabbitmq-server)",
-                settings.rabbitmq
-            )),
+) -> Result<Vec<Contender>> {
+    let absent = format!("{} is not there; Debian's package is rabbitmq-server", settings.rabbitmq);
+    let mut brokers = chosen(&settings.brokers, Broker::value_variants()).to_vec();
+    if !cluster.has_rabbitmq() {
+        ensure!(!settings.brokers.contains(&Broker::Rabbitmq), "--broker rabbitmq: {absent}");
+        brokers.retain(|&broker| broker != Broker::Rabbitmq);
+        if settings.brokers.is_empty() {
+            notes.push(format!("RabbitMQ was left out ({absent})"));
         }
-    } else if brokers.contains(&Broker::Rabbitmq) && !cluster.has_rabbitmq() {
-        return Err(H3Error::Nothing(format!(
-            "--broker rabbitmq: {} is not there; Debian's package is rabbitmq-server",
-            settings.rabbitmq
-        )));
     }
-    let mut contenders: Vec<(Transport, Target)> =
-        transports.iter().map(|&transport| (transport, Target::Across)).collect();
-    if brokers.contains(&Broker::Hairstreak) {
-        contenders.extend(transports.iter().map(|&transport| (transport, Target::Hairstreak)));
-    }
-    if brokers.contains(&Broker::Rabbitmq) {
-        let straight = transports.iter().filter(|&&transport| transport == Transport::Tcp);
-        contenders.extend(straight.map(|&transport| (transport, Target::Rabbitmq)));
-        contenders.extend(transports.iter().map(|&transport| (transport, Target::RabbitmqLoopback)));
+    let mut contenders = Vec::new();
+    for &target in Target::value_variants() {
+        if target.broker().is_none_or(|broker| brokers.contains(&broker)) {
+            // RabbitMQ listens over tcp alone.
+            let is_possible = |transport| target != Target::Rabbitmq || transport == Transport::Tcp;
+            let transports = transports.iter().copied().filter(|&transport| is_possible(transport));
+            contenders.extend(transports.map(|transport| Contender { transport, target }));
+        }
     }
     Ok(contenders)
 }
 
-fn runs(plan: &Plan, contenders: &[(Transport, Target)]) -> Vec<Run> {
-    let mut runs = Vec::new();
-    for &row in &plan.rows {
-        for number in 1..=row.runs {
-            runs.extend(contenders.iter().map(|&(transport, target)| Run { transport, target, row, number }));
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_is_that_of_the_runs_to_come_at_the_pace_of_those_before() {
+        let left = |done, seconds| time_left(Duration::from_secs(seconds), done, 10);
+        assert_eq!([left(2, 4), left(4, 60), left(10, 60)], ["16 s left", "1 min 30 s left", "done"]);
     }
-    runs
 }

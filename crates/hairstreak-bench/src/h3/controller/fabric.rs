@@ -1,13 +1,12 @@
 //! The simulated Data Vortex of a benchmark: a thread of the controller owns the switch, all agents attach to it.
 
-use std::io;
 use std::thread::{self, JoinHandle};
 
+use anyhow::{Context, Result};
 use hairstreak_transport::Endpoint;
 use hairstreak_transport::vortex::{Fabric, FabricFacts, FabricOptions, FabricStopper};
 
-use super::error::H3Error;
-use super::host::Side;
+use crate::h3::plan::Side;
 
 /// A fabric of the default size that runs. Dropping it ends it.
 #[derive(Debug)]
@@ -20,24 +19,24 @@ pub struct OwnFabric {
 }
 
 impl OwnFabric {
-    /// Starts a fabric that nobody else on this host has.
-    pub fn start() -> Result<OwnFabric, H3Error> {
+    /// Starts a fabric that no other process on this host has.
+    pub fn start() -> Result<OwnFabric> {
         let name = format!("hairstreak-h3-{}", std::process::id());
-        let mut fabric = Fabric::bind(&FabricOptions::new(&name)).map_err(H3Error::Fabric)?;
+        let mut fabric = Fabric::bind(&FabricOptions::new(&name)).context("the fabric")?;
         let (facts, stopper) = (fabric.facts(), fabric.stopper());
         let run = move || {
             if let Err(error) = fabric.run() {
                 eprintln!("hairstreak-bench: the fabric: {error}");
             }
         };
-        let thread = thread::Builder::new().name("fabric".into()).spawn(run);
-        let thread = thread.map_err(|error| H3Error::Agent { agent: "the fabric".to_owned(), error })?;
+        let thread = thread::Builder::new().name("fabric".into()).spawn(run).context("the fabric")?;
         Ok(OwnFabric { name, facts, stopper, thread: Some(thread) })
     }
 
-    /// Where an agent of that side and node listens: each has a rank of its own.
+    /// The place of an agent of that side and node: each has a rank of its own, senders the first ones.
     pub fn place(&self, side: Side, node: usize) -> String {
-        format!("vortex://{}/{}:*", self.name, rank(side, node))
+        let rank = 2 * side as usize + node;
+        format!("vortex://{}/{rank}:*", self.name)
     }
 }
 
@@ -51,27 +50,15 @@ impl Drop for OwnFabric {
     }
 }
 
-/// Senders have the first ranks, receivers the next.
-fn rank(side: Side, node: usize) -> u32 {
-    let first = match side {
-        Side::Sender => 0,
-        Side::Receiver => 2,
-    };
-    first + node as u32
-}
-
 /// `endpoint` as the sender of `node` connects to it: on a fabric, from the sender's own card.
 ///
 /// Errors: the text is no endpoint.
-pub fn as_sender(endpoint: &str, node: usize) -> io::Result<String> {
-    let endpoint = endpoint.parse::<Endpoint>().map_err(io::Error::other)?;
-    Ok(match endpoint {
-        Endpoint::Vortex(mut address) => {
-            address.from = Some(rank(Side::Sender, node));
-            Endpoint::Vortex(address).to_string()
-        }
-        other => other.to_string(),
-    })
+pub fn as_sender(endpoint: &str, node: usize) -> Result<String> {
+    let mut endpoint = endpoint.parse()?;
+    if let Endpoint::Vortex(address) = &mut endpoint {
+        address.from = Some(node as u32);
+    }
+    Ok(endpoint.to_string())
 }
 
 #[cfg(test)]

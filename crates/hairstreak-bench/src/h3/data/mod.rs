@@ -1,23 +1,18 @@
-//! The data plane of H3: what is sent, across which stream, and how arrivals are counted and verified.
+//! The data plane of H3: messages, the streams that carry them, and the count of arrivals.
+//!
+//! - `messages`: messages that are made, framed and digested
+//! - `stream`: a stream of any transport that waits
+//! - `arrivals`: arrivals by window, in the host's or the fabric's time, and the memory of a receiver
+//! - `amqp`: messages into a queue and out of a queue
 //!
 //! Nothing here knows the controller. `agent` puts these parts together.
 
-mod blocking_stream;
-mod clock;
-mod deliveries;
-mod digest;
-mod framing;
-mod generator;
-mod publisher;
-mod store;
-mod windows;
+mod amqp;
+mod arrivals;
+mod messages;
+mod stream;
 
-pub use blocking_stream::{BlockingStream, listen, parse};
-pub use clock::{Clock, Time};
-pub use deliveries::Deliveries;
-pub use digest::{Digester, Tally};
-pub use framing::{Frames, HEADER_SIZE, push_frame};
-pub use generator::Generator;
-pub use publisher::{BLOCKED_CAPABILITY, Publisher};
-pub use store::Store;
-pub use windows::{Counts, Windows};
+pub use amqp::{Deliveries, Publisher, open_link};
+pub use arrivals::{Clock, Counts, Store, Time, Windows};
+pub use messages::{Digester, Frames, Generator, HEADER_SIZE, Tally, push_frame};
+pub use stream::{BlockingStream, listen};

@@ -1,22 +1,19 @@
-//! The report of the benchmark: JSON, tables for a terminal, one HTML file, and CSV.
+//! The results of the benchmark: tables for a terminal, one HTML file, JSON, and CSV.
 //!
 //! ```text
-//!   record (one run) --> report --> sections --> text, html
-//!                               --> json, csv;  charts --> html
+//!   record (one run) --> report --> json, csv
+//!                        report --> sections (words and tables, with the paper's) --> output (text, html)
+//!                        report --> charts                                        --> output (html)
 //! ```
 
 mod charts;
-mod comparison;
-mod csv;
-mod escape;
-mod html;
+mod figures;
+mod output;
 mod paper;
 mod record;
 mod report;
 mod sections;
-mod table;
-mod write;
 
+pub use output::publish;
 pub use record::Record;
 pub use report::Report;
-pub use write::{render, write};

@@ -1,18 +1,66 @@
-//! `Record`: what one run has shown.
+//! `Record`: the samples of one run, and their statistics.
+//!
+//! The statistics are those of `describe` in pandas, which the paper prints. The deviation is that of a sample (divided by
+//! one less than the count); percentiles lie on the line between the two samples around them.
 
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::h3::agent::Arrivals;
-use crate::h3::contender::{Target, Transport};
-use crate::h3::controller::{H3Error, Outcome, Run};
+use crate::h3::contender::Contender;
+use crate::h3::controller::{Outcome, Run};
 use crate::h3::data::Time;
 use crate::h3::plan::{Plan, WINDOWS_MIN};
-use crate::h3::statistics::Description;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
+/// Headings of the statistics, in the order of [`Statistics::values`].
+pub const HEADINGS: [&str; 11] =
+    ["count", "mean", "std", "min", "25%", "50%", "75%", "90%", "95%", "99%", "max"];
 
-/// A reason not to take a run at its word.
+/// A description of samples. The deviation of a single sample is 0.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Statistics {
+    pub count: usize,
+    pub mean: f64,
+    pub std: f64,
+    pub min: f64,
+    pub p25: f64,
+    pub p50: f64,
+    pub p75: f64,
+    pub p90: f64,
+    pub p95: f64,
+    pub p99: f64,
+    pub max: f64,
+}
+
+impl Statistics {
+    /// Describes `samples`; `None` for none.
+    pub fn of(samples: &[f64]) -> Option<Statistics> {
+        let mut sorted = samples.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let count = sorted.len();
+        let mean = sorted.iter().sum::<f64>() / count as f64;
+        let squares: f64 = sorted.iter().map(|sample| (sample - mean).powi(2)).sum();
+        let std = if count > 1 { (squares / (count - 1) as f64).sqrt() } else { 0.0 };
+        let percentile = |percent: f64| {
+            let place = percent / 100.0 * (count - 1) as f64;
+            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        let [p25, p50, p75, p90, p95, p99] = [25.0, 50.0, 75.0, 90.0, 95.0, 99.0].map(percentile);
+        Some(Statistics { count, mean, std, min, p25, p50, p75, p90, p95, p99, max })
+    }
+
+    /// All figures.
+    pub fn values(&self) -> [f64; 11] {
+        let Statistics { count, mean, std, min, p25, p50, p75, p90, p95, p99, max } = *self;
+        [count as f64, mean, std, min, p25, p50, p75, p90, p95, p99, max]
+    }
+}
+
+/// A reason to doubt a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mark {
@@ -24,13 +72,23 @@ pub enum Mark {
     Alarm,
 }
 
+impl Mark {
+    /// The mark in words.
+    pub fn text(self) -> &'static str {
+        match self {
+            Mark::FewWindows => "fewer than 100 windows",
+            Mark::Spilled => "spilled to disk",
+            Mark::Alarm => "the broker raised an alarm",
+        }
+    }
+}
+
 /// One run. Field names are an interface: programs read them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
-    /// Across this transport.
-    pub transport: Transport,
-    /// To this target.
-    pub target: Target,
+    /// The contender.
+    #[serde(flatten)]
+    pub contender: Contender,
     /// Bytes of a message.
     pub size: usize,
     /// The number of the run, from 1.
@@ -49,9 +107,9 @@ pub struct Record {
     pub windows: [Vec<u64>; 2],
     /// Messages a second of the host's time, from the first arrival to the last, both nodes together.
     pub wall_messages_per_s: f64,
-    /// The samples, described.
-    pub statistics: Description,
-    /// Reasons not to take it at its word.
+    /// The statistics of the samples.
+    pub statistics: Statistics,
+    /// Reasons to doubt the run.
     pub marks: Vec<Mark>,
 }
 
@@ -59,83 +117,50 @@ impl Record {
     /// The record of `run`.
     ///
     /// Errors: the run was over before a window was.
-    pub fn new(run: &Run, plan: &Plan, outcome: &Outcome) -> Result<Record, H3Error> {
-        let [a, b] = &outcome.arrivals;
-        let windows = [a.counts.windows.clone(), b.counts.windows.clone()];
+    pub fn new(run: &Run, plan: &Plan, outcome: &Outcome) -> Result<Record> {
+        let Outcome { arrivals, tallies, has_spilled } = outcome;
+        let time = run.contender.time();
+        let window_ns = plan.window_ns(time) as f64;
+        let windows = [0, 1].map(|node: usize| arrivals[node].counts.windows.clone());
         let both = windows[0].iter().zip(&windows[1]);
-        let window_ns = run.window_ns(plan) as f64;
-        let window_s = window_ns / NS_PER_S;
-        let samples: Vec<f64> = both.map(|(a, b)| (a + b) as f64 / window_s).collect();
-        let statistics = Description::of(&samples).ok_or_else(|| H3Error::NoWindow(run.text()))?;
+        let samples: Vec<f64> = both.map(|(a, b)| (a + b) as f64 / (window_ns / NS_PER_S)).collect();
+        let statistics = Statistics::of(&samples).with_context(|| {
+            format!("{run}: everything arrived at once, so that there is no rate; raise --scale or --memory")
+        })?;
+        let wall_rate =
+            |arrivals: &Arrivals| arrivals.count as f64 * NS_PER_S / arrivals.counts.wall_ns.max(1) as f64;
         let marks = [
             (samples.len() < WINDOWS_MIN, Mark::FewWindows),
-            (outcome.has_spilled, Mark::Spilled),
-            (a.has_alarm || b.has_alarm, Mark::Alarm),
+            (*has_spilled, Mark::Spilled),
+            (arrivals.iter().any(|arrivals| arrivals.has_alarm), Mark::Alarm),
         ];
         Ok(Record {
-            transport: run.transport,
-            target: run.target,
+            contender: run.contender,
             size: run.row.size,
             run: run.number,
-            count: outcome.tallies.iter().map(|tally| tally.count).sum(),
-            bytes: outcome.tallies.iter().map(|tally| tally.bytes).sum(),
-            time: run.transport.time(run.target),
+            count: tallies.iter().map(|tally| tally.count).sum(),
+            bytes: tallies.iter().map(|tally| tally.bytes).sum(),
+            time,
             window_ms: window_ns / NS_PER_MS,
-            wall_messages_per_s: outcome.arrivals.iter().map(wall_rate).sum(),
+            wall_messages_per_s: arrivals.iter().map(wall_rate).sum(),
             samples,
             windows,
             statistics,
-            marks: marks.into_iter().filter(|(is_so, _)| *is_so).map(|(_, mark)| mark).collect(),
+            marks: marks.into_iter().filter_map(|(is_so, mark)| is_so.then_some(mark)).collect(),
         })
-    }
-
-    /// The name of its contender in tables.
-    pub fn contender(&self) -> String {
-        contender_name(self.transport, self.target)
-    }
-}
-
-fn wall_rate(arrivals: &Arrivals) -> f64 {
-    arrivals.count as f64 * NS_PER_S / arrivals.counts.wall_ns.max(1) as f64
-}
-
-/// The short name of a transport and a target.
-pub fn contender_name(transport: Transport, target: Target) -> String {
-    let time = transport.time(target);
-    let transport = transport.text();
-    let name = match target {
-        Target::Across => transport.to_owned(),
-        Target::Hairstreak => format!("{transport} > hairstreak"),
-        Target::Rabbitmq => format!("{transport} > rabbitmq"),
-        Target::RabbitmqLoopback => format!("{transport} > tcp > rabbitmq"),
-    };
-    match time {
-        Time::Wall => name,
-        Time::Fabric => format!("{name} (fabric time)"),
-    }
-}
-
-impl Mark {
-    /// In words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Mark::FewWindows => "fewer than 100 windows",
-            Mark::Spilled => "spilled to disk",
-            Mark::Alarm => "the broker raised an alarm",
-        }
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::h3::contender::{Target, Transport};
     use crate::h3::data::{Counts, Tally};
-    use crate::h3::plan::Plan;
 
     /// A run of the first row in which each window of both nodes had so many messages.
     pub fn record(transport: Transport, target: Target, size: usize, windows: &[u64]) -> Record {
         let plan = Plan::new(0.001, 1 << 30, &[size]);
-        let run = Run { transport, target, row: plan.rows[0], number: 1 };
+        let run = Run { contender: Contender { transport, target }, row: plan.rows[0], number: 1 };
         Record::new(&run, &plan, &outcome([windows, windows])).unwrap()
     }
 
@@ -148,10 +173,10 @@ pub(super) mod tests {
         Outcome { arrivals, tallies: [Tally { count: 5, bytes: 40, digest: 1 }; 2], has_spilled: false }
     }
 
-    fn record_of(outcome: &Outcome) -> Result<Record, H3Error> {
+    fn record_of(outcome: &Outcome) -> Result<Record> {
         let plan = Plan::new(0.001, 1 << 30, &[8]);
-        let run = Run { transport: Transport::Tcp, target: Target::Across, row: plan.rows[0], number: 1 };
-        Record::new(&run, &plan, outcome)
+        let contender = Contender { transport: Transport::Tcp, target: Target::Across };
+        Record::new(&Run { contender, row: plan.rows[0], number: 1 }, &plan, outcome)
     }
 
     #[test]
@@ -177,5 +202,22 @@ pub(super) mod tests {
         let error = record_of(&outcome([&[], &[1]])).unwrap_err().to_string();
         let expected = "tcp across the transport, 8 B, run 1: everything arrived at once, so that there is no rate; raise --scale or --memory";
         assert_eq!(error, expected);
+    }
+
+    /// The values that pandas 3.1 prints for `Series([1, 2, 3, 4, 10]).describe(percentiles=[.25, .5, .75, .9, .95, .99])`.
+    #[test]
+    fn a_description_is_the_one_of_pandas() {
+        let found = Statistics::of(&[10.0, 1.0, 3.0, 2.0, 4.0]).unwrap();
+        let expected = [5.0, 4.0, 3.535534, 1.0, 2.0, 3.0, 4.0, 7.6, 8.8, 9.76, 10.0];
+        for ((name, value), expected) in HEADINGS.iter().zip(found.values()).zip(expected) {
+            assert!((value - expected).abs() < 1e-6, "{name}: {value}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn one_sample_has_no_deviation_and_none_no_description() {
+        let found = Statistics::of(&[7.0]).unwrap();
+        assert_eq!((found.count, found.mean, found.std, found.p99), (1, 7.0, 0.0, 7.0));
+        assert_eq!(Statistics::of(&[]), None);
     }
 }

@@ -1,40 +1,22 @@
-//! What a part does with its task, and what every part of every scheme needs.
+//! The parts that all members share: the meter, the endpoints of the task, and the end of a member.
 
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::error::PartError;
-use super::meter::Meter;
-use super::{batches, blocks, window};
-use crate::pipeline::task::{Answer, Role, Scheme, Task};
-use crate::process;
-use crate::sample::{LibzmqContext, LibzmqHandle};
+use anyhow::{Context as _, Result, ensure};
 
-/// How long a part waits for the next of what has to come: far longer than anything takes, so that it was lost.
+use super::super::sample::{Measurement, Task};
+use crate::frame::processes::Answer;
+use crate::frame::usage::{Usage, status_bytes};
+use crate::sample::LibzmqHandle;
+
+/// The longest wait for a message. Nothing takes that long: the message was lost.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);
-/// How often a worker without tasks looks whether there is an order to finish.
+/// Interval at which a worker without tasks looks for the order to finish.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Runs as a part: does what `task`, in JSON, says and prints the answers.
-pub fn take_part(task: &str) -> Result<(), PartError> {
-    let task: Task = serde_json::from_str(task)?;
-    let orders = process::orders();
-    if task.scheme == Scheme::Window {
-        return window::take_part(&task, &orders);
-    }
-    let context = LibzmqContext::new(&task.libzmq)?;
-    match (task.scheme, task.role) {
-        (Scheme::Blocks, Role::Ventilator) => blocks::ventilate(&context, &task, &orders),
-        (Scheme::Blocks, Role::Sink) => blocks::collect(&context, &task, &orders),
-        (Scheme::Blocks, Role::Worker(number)) => blocks::work(&context, &task, number, &orders),
-        (_, Role::Ventilator) => batches::ventilate(&context, &task, &orders),
-        (_, Role::Sink) => batches::collect(&context, &task, &orders),
-        (_, Role::Worker(number)) => batches::work(&context, &task, number, &orders),
-    }
-}
-
-/// Says what was measured and waits for the order to finish: until then others may need this part.
-pub(super) fn end(meter: &Meter, task_count: u64, orders: &mpsc::Receiver<()>) -> Result<(), PartError> {
+/// Prints the measurement and waits for the order to finish: until then others may need this part.
+pub(super) fn end(meter: &Meter, task_count: u64, orders: &mpsc::Receiver<()>) -> Result<()> {
     Answer::Measured(meter.end(task_count)?).print()?;
     // The thread that passes orders on ends after the first one.
     let _ = orders.recv();
@@ -42,20 +24,67 @@ pub(super) fn end(meter: &Meter, task_count: u64, orders: &mpsc::Receiver<()>) -
 }
 
 /// Endpoint `index` of the task.
-pub(super) fn endpoint(task: &Task, index: usize) -> Result<&str, PartError> {
-    task.endpoints.get(index).map(String::as_str).ok_or(PartError::Endpoints(task.endpoints.len()))
+pub(super) fn endpoint(task: &Task, index: usize) -> Result<&str> {
+    task.endpoints
+        .get(index)
+        .map(String::as_str)
+        .with_context(|| format!("the task names too few endpoints: {}", task.endpoints.len()))
 }
 
-pub(super) fn check_size(what: &'static str, size: usize, expected: usize) -> Result<(), PartError> {
-    if size != expected { Err(PartError::Size { what, size, expected }) } else { Ok(()) }
+pub(super) fn check_size(what: &'static str, size: usize, expected: usize) -> Result<()> {
+    ensure!(size == expected, "{what} of {size} bytes came where {expected} were sent");
+    Ok(())
 }
 
-/// The next message of libzmq, its size; `came` of `expected` were there before.
-pub(super) fn next(
-    socket: &mut LibzmqHandle,
-    what: &'static str,
-    came: u64,
-    expected: u64,
-) -> Result<usize, PartError> {
-    socket.receive_in_time()?.ok_or(PartError::Lost { what, came, expected })
+/// Receives a message and returns its size. `came` of `expected` messages came before.
+pub(super) fn next(socket: &mut LibzmqHandle, what: &'static str, came: u64, expected: u64) -> Result<usize> {
+    let seconds = PATIENCE.as_secs();
+    socket
+        .receive_in_time()?
+        .with_context(|| format!("nothing came for {seconds} s, {came} of {expected} {what} did"))
+}
+
+/// Reads clock and consumption at the first task and at the end.
+#[derive(Debug, Default)]
+pub(super) struct Meter {
+    start: Option<(Usage, Instant)>,
+}
+
+impl Meter {
+    /// The first task is here; further calls change nothing.
+    pub fn begin(&mut self) -> Result<()> {
+        if self.start.is_none() {
+            self.start = Some((Usage::now()?, Instant::now()));
+        }
+        Ok(())
+    }
+
+    /// The part is done.
+    pub fn end(&self, task_count: u64) -> Result<Measurement> {
+        let (usage, elapsed_s) = match &self.start {
+            Some((usage, start)) => {
+                let elapsed_s = start.elapsed().as_secs_f64();
+                (Usage::now()?.since(usage), elapsed_s)
+            }
+            None => (Usage::default(), 0.0),
+        };
+        Ok(Measurement {
+            task_count,
+            elapsed_s,
+            usage,
+            peak_size: status_bytes(std::process::id(), "VmHWM")?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Meter;
+
+    #[test]
+    fn a_part_that_had_no_task_used_nothing() {
+        let measurement = Meter::default().end(0).unwrap();
+        assert_eq!((measurement.elapsed_s, measurement.usage.cpu_s), (0.0, 0.0));
+        assert!(measurement.peak_size > 0);
+    }
 }

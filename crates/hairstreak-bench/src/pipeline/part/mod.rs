@@ -1,15 +1,13 @@
-//! A process of a pipeline: its part of one sample, timed and verified.
+//! The members of a sample.
 //!
-//! `entry` reads what is to be done and has what every part needs; there is one file for each [`Scheme`](super::Scheme).
+//! - `members`: a member of any scheme; our pipeline
+//! - `libzmq`: the two pipelines of the rival
+//! - `entry`: the parts that all members share
+//! - `work`: the time that a task takes
 
-mod batches;
-mod blocks;
 mod entry;
-mod error;
-mod greetings;
-mod meter;
-mod window;
+mod libzmq;
+mod members;
 mod work;
 
-pub use entry::take_part;
-pub use error::PartError;
+pub use members::take_part;

@@ -1,11 +1,11 @@
-//! What a worker does with a task: it has it for as long as the sample says.
+//! The time that a task takes a worker.
 //!
 //! Four workers on fewer cores cannot compute at the same time, so a task of [`SLEEP_TIME_MIN`] or more is slept through,
 //! like one that waits for a disk or for another service. A shorter one is spun through: falling asleep and waking up alone
 //! takes as long.
 //!
-//! Who sleeps wakes up late. By so much the next task is shorter, so that it does not add up; the time that a worker
-//! spends between two tasks stays its own.
+//! A sleeper wakes up late. The next task is shorter by that much, so that lateness does not add up; the time that a
+//! worker spends between two tasks stays its own.
 
 use std::num::NonZeroU64;
 use std::time::Duration;
@@ -23,7 +23,7 @@ const TIMER_SLACK_NS: Option<NonZeroU64> = NonZeroU64::new(1);
 #[derive(Debug)]
 pub(super) struct Work {
     task_time: Duration,
-    /// By how much the last task took longer than it should have.
+    /// Lateness of the last task.
     late: Duration,
 }
 
@@ -55,8 +55,8 @@ impl Work {
         Ok(())
     }
 
-    /// When a task ends that begins at `start`. What the last was late by more than a task is lost: that is not waking up but a
-    /// processor that others had.
+    /// Returns the end of a task that begins at `start`. Lateness beyond a task is lost: that is not a late wake-up but a processor
+    /// that others had.
     fn end(&self, start: Duration) -> Duration {
         start + self.task_time.saturating_sub(self.late)
     }

@@ -3,11 +3,10 @@
 //! It is NaCl's own interface, one box after the other. CURVE's short messages are sealed for less, since the keystream
 //! of several is computed at once; there the program is no limit but what a box costs everybody else.
 
+use anyhow::{Result, anyhow, bail};
 use dryoc::classic::crypto_box::{
     crypto_box_detached_afternm_inplace, crypto_box_open_detached_afternm_inplace,
 };
-
-use super::contract::ContenderError;
 
 const KEY: [u8; 32] = [7; 32];
 const TAG_SIZE: usize = 16;
@@ -42,13 +41,13 @@ impl Cipher {
     }
 
     /// Opens a sealed message where it lies and gives the size of its body.
-    pub fn open(&mut self, sealed: &mut [u8]) -> Result<usize, ContenderError> {
+    pub fn open(&mut self, sealed: &mut [u8]) -> Result<usize> {
         let nonce = self.nonce();
         let Some((tag, data)) = sealed.split_first_chunk_mut::<TAG_SIZE>() else {
-            return Err(ContenderError::call("open", "a sealed message without a tag"));
+            bail!("a sealed message has no tag");
         };
         crypto_box_open_detached_afternm_inplace(data, tag, &nonce, &KEY)
-            .map_err(|_| ContenderError::call("open", "a sealed message was changed on its way"))?;
+            .map_err(|_| anyhow!("a sealed message was changed on its way"))?;
         Ok(data.len())
     }
 }

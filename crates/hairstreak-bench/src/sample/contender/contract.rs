@@ -2,41 +2,15 @@
 //!
 //! Everything is generic and static: the timing loops are compiled once per contender, without a call through a table.
 
-use crate::sample::Transport;
-use crate::sample::task::{Calls, CaseName, Task};
+use std::fmt::Display;
 
-/// Why a contender could not do its part.
-#[derive(Debug, thiserror::Error)]
-pub enum ContenderError {
-    /// The library is not there or lacks a function.
-    #[error("cannot load {library}: {source}")]
-    Library {
-        /// As it was asked for.
-        library: String,
-        /// What the loader says.
-        source: libloading::Error,
-    },
-    /// A call of the contender failed.
-    #[error("{call} failed: {reason}")]
-    Call {
-        /// Which one.
-        call: &'static str,
-        /// Its own words.
-        reason: String,
-    },
-    /// An endpoint of a limit program that nobody bound.
-    #[error("endpoint {0} is unknown")]
-    UnknownEndpoint(String),
-    /// The other end broke the framing of a stream.
-    #[error("the stream ended or is malformed after {0} messages")]
-    BrokenStream(u64),
-}
+use anyhow::{Result, anyhow};
 
-impl ContenderError {
-    /// A failed call, with the error as its reason.
-    pub fn call(call: &'static str, reason: impl ToString) -> Self {
-        Self::Call { call, reason: reason.to_string() }
-    }
+use crate::sample::task::{Calls, CaseName, Task, Transport};
+
+/// Returns a function that makes the error of a failed call.
+pub fn failed<E: Display>(call: &'static str) -> impl Fn(E) -> anyhow::Error {
+    move |error| anyhow!("{call} failed: {error}")
 }
 
 /// What a contender needs to know before it opens anything.
@@ -73,10 +47,10 @@ pub trait Contender: Sized + Sync {
     type Component: Component;
 
     /// Prepares the process.
-    fn open(opening: Opening<'_>) -> Result<Self, ContenderError>;
+    fn open(opening: Opening<'_>) -> Result<Self>;
 
     /// Prepares the calling thread.
-    fn component(&self) -> Result<Self::Component, ContenderError>;
+    fn component(&self) -> Result<Self::Component>;
 }
 
 /// The sockets of one thread.
@@ -95,65 +69,65 @@ pub trait Component {
     type Server: Echoing;
 
     /// Binds a PULL end and gives the endpoint to connect to. `number` tells the endpoints of a sample apart.
-    fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String), ContenderError>;
+    fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String)>;
 
     /// Binds a PUSH end.
-    fn bind_sender(&self, number: usize) -> Result<(Self::Sender, String), ContenderError>;
+    fn bind_sender(&self, number: usize) -> Result<(Self::Sender, String)>;
 
     /// Connects a PULL end.
-    fn connect_receiver(&self, endpoint: &str) -> Result<Self::Receiver, ContenderError>;
+    fn connect_receiver(&self, endpoint: &str) -> Result<Self::Receiver>;
 
     /// Connects a PUSH end.
-    fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender, ContenderError>;
+    fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender>;
 
     /// Binds a SUB end that is subscribed to everything.
-    fn bind_subscriber(&self, number: usize) -> Result<(Self::Subscriber, String), ContenderError>;
+    fn bind_subscriber(&self, number: usize) -> Result<(Self::Subscriber, String)>;
 
     /// Connects a PUB end that loses nothing: it waits while a subscriber has no room. All have subscribed when it
     /// is given.
-    fn connect_publisher(&self, endpoints: &[String]) -> Result<Self::Publisher, ContenderError>;
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<Self::Publisher>;
 
     /// Binds a DEALER end.
-    fn bind_client(&self, number: usize) -> Result<(Self::Client, String), ContenderError>;
+    fn bind_client(&self, number: usize) -> Result<(Self::Client, String)>;
 
     /// Connects a ROUTER end that loses nothing.
-    fn connect_server(&self, endpoint: &str) -> Result<Self::Server, ContenderError>;
+    fn connect_server(&self, endpoint: &str) -> Result<Self::Server>;
 }
 
 /// An end that sends.
 pub trait Sending {
     /// Blocks until the other end is there, where the contender can tell.
-    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+    fn wait_ready(&mut self) -> Result<()>;
 
     /// Sends one message, blocking while there is no room.
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError>;
+    fn send(&mut self, body: &[u8]) -> Result<()>;
 
     /// Sends `count` messages of the same body by the contender's batch call; one by one where it has none.
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         (0..count).try_for_each(|_| self.send(body))
     }
 
     /// Sends `count` messages, one call each, all of one body that is made once and handed over by reference,
     /// where the contender has such a thing.
-    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<()> {
         (0..count).try_for_each(|_| self.send(body))
     }
 
     /// Called before the application waits for something else: writes what has gathered, where that is its duty.
-    fn flush(&mut self) -> Result<(), ContenderError>;
+    fn flush(&mut self) -> Result<()>;
 }
 
 /// An end that receives.
 pub trait Receiving {
     /// Blocks until the other end is there, where the contender can tell.
-    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+    fn wait_ready(&mut self) -> Result<()>;
 
     /// Blocks for a message and gives its size.
-    fn receive(&mut self) -> Result<usize, ContenderError>;
+    fn receive(&mut self) -> Result<usize>;
 
     /// Blocks for at least one message, takes up to `max` by the contender's batch call (one where it has none), and
     /// gives their count; each is of `size` bytes or it is an error.
-    fn receive_batch(&mut self, size: usize, _max: usize) -> Result<usize, ContenderError> {
+    fn receive_batch(&mut self, size: usize, _max: usize) -> Result<usize> {
         match self.receive()? {
             received if received == size => Ok(1),
             received => Err(wrong_size(received, size)),
@@ -164,14 +138,14 @@ pub trait Receiving {
 /// A ROUTER end.
 pub trait Echoing {
     /// Blocks until the other end is there, where the contender can tell.
-    fn wait_ready(&mut self) -> Result<(), ContenderError>;
+    fn wait_ready(&mut self) -> Result<()>;
 
     /// Blocks for a message, sends it back, and gives the size of its body.
-    fn echo(&mut self) -> Result<usize, ContenderError>;
+    fn echo(&mut self) -> Result<usize>;
 
     /// Blocks for at least one message, takes up to `max` by the contender's batch call (one where it has none),
     /// sends them back likewise, and gives their count; each body is of `size` bytes or it is an error.
-    fn echo_batch(&mut self, size: usize, _max: usize) -> Result<usize, ContenderError> {
+    fn echo_batch(&mut self, size: usize, _max: usize) -> Result<usize> {
         match self.echo()? {
             received if received == size => Ok(1),
             received => Err(wrong_size(received, size)),
@@ -179,14 +153,14 @@ pub trait Echoing {
     }
 
     /// Called after the last message: writes what has gathered, where that is its duty.
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
 /// The error for a message of a size that was not sent.
-pub fn wrong_size(size: usize, expected: usize) -> ContenderError {
-    ContenderError::call("receive", format!("a message of {size} bytes arrived where {expected} were sent"))
+pub fn wrong_size(size: usize, expected: usize) -> anyhow::Error {
+    failed("receive")(format!("a message of {size} bytes arrived where {expected} were sent"))
 }
 
 /// The endpoint of a unix socket without a file, of this process and `number`.

@@ -7,9 +7,11 @@ use std::ptr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::{Context as _, Result};
+#[cfg(feature = "rivals")]
 use libloading::Library;
 
-use super::contract::ContenderError;
+use super::contract::failed;
 
 type Handle = *mut c_void;
 
@@ -69,6 +71,7 @@ pub enum Text {
 }
 
 /// The functions, valid while the library is loaded.
+#[cfg_attr(not(feature = "rivals"), allow(dead_code))]
 struct Api {
     ctx_new: unsafe extern "C" fn() -> Handle,
     ctx_term: unsafe extern "C" fn(Handle) -> c_int,
@@ -93,6 +96,7 @@ struct Api {
     version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
     errno: unsafe extern "C" fn() -> c_int,
     strerror: unsafe extern "C" fn(c_int) -> *const c_char,
+    #[cfg(feature = "rivals")]
     _library: Library,
 }
 
@@ -110,6 +114,12 @@ struct PollItem {
 }
 
 impl Api {
+    #[cfg(not(feature = "rivals"))]
+    fn load(_: &str) -> Result<Self> {
+        anyhow::bail!("this program was built without the feature `rivals`")
+    }
+
+    #[cfg(feature = "rivals")]
     fn load(name: &str) -> Result<Self, libloading::Error> {
         // SAFETY: loading libzmq runs its initialisers, which have no preconditions. Each symbol is given the type
         // that zmq.h of version 4 declares for it.
@@ -144,11 +154,17 @@ impl Api {
         }
     }
 
+    /// Checks what a function has returned: a failure is negative.
+    #[inline]
+    fn check(&self, outcome: c_int, call: &'static str) -> Result<()> {
+        if outcome < 0 { Err(self.error(call)) } else { Ok(()) }
+    }
+
     /// The error of the calling thread's last failed call.
-    fn error(&self, call: &'static str) -> ContenderError {
+    fn error(&self, call: &'static str) -> anyhow::Error {
         // SAFETY: both functions may be called at any time; the text is static and ends with a zero.
         let reason = unsafe { CStr::from_ptr((self.strerror)((self.errno)())) };
-        ContenderError::call(call, reason.to_string_lossy())
+        failed(call)(reason.to_string_lossy())
     }
 }
 
@@ -170,9 +186,8 @@ unsafe impl Sync for ContextInner {}
 
 impl Context {
     /// Loads the library `name` and makes a context with default options.
-    pub fn new(name: &str) -> Result<Self, ContenderError> {
-        let api =
-            Api::load(name).map_err(|source| ContenderError::Library { library: name.to_owned(), source })?;
+    pub fn new(name: &str) -> Result<Self> {
+        let api = Api::load(name).with_context(|| format!("cannot load {name}"))?;
         // SAFETY: no preconditions.
         let handle = unsafe { (api.ctx_new)() };
         if handle.is_null() {
@@ -190,7 +205,7 @@ impl Context {
     }
 
     /// A socket with default options.
-    pub fn socket(&self, socket_type: SocketType) -> Result<Socket, ContenderError> {
+    pub fn socket(&self, socket_type: SocketType) -> Result<Socket> {
         let api = &self.inner.api;
         // SAFETY: the context lives as long as `inner`.
         let handle = unsafe { (api.socket)(self.inner.handle, socket_type as c_int) };
@@ -225,90 +240,76 @@ pub struct Socket {
 
 impl Socket {
     /// zmq_setsockopt of a switch, to on.
-    pub fn turn_on(&self, switch: Switch) -> Result<(), ContenderError> {
+    pub fn turn_on(&self, switch: Switch) -> Result<()> {
         let on: c_int = 1;
         self.set(switch as c_int, &on.to_ne_bytes())
     }
 
     /// zmq_setsockopt of a text.
-    pub fn set_text(&self, option: Text, value: &str) -> Result<(), ContenderError> {
+    pub fn set_text(&self, option: Text, value: &str) -> Result<()> {
         self.set(option as c_int, value.as_bytes())
     }
 
     /// ZMQ_RCVTIMEO: how long a receiving call waits.
-    pub fn set_patience(&self, patience: Duration) -> Result<(), ContenderError> {
+    pub fn set_patience(&self, patience: Duration) -> Result<()> {
         let patience_ms = c_int::try_from(patience.as_millis()).unwrap_or(c_int::MAX);
         self.set(RCVTIMEO, &patience_ms.to_ne_bytes())
     }
 
     /// ZMQ_SNDHWM and ZMQ_RCVHWM of 0: no marks.
-    pub fn turn_off_marks(&self) -> Result<(), ContenderError> {
+    pub fn turn_off_marks(&self) -> Result<()> {
         let none: c_int = 0;
         self.set(SNDHWM, &none.to_ne_bytes())?;
         self.set(RCVHWM, &none.to_ne_bytes())
     }
 
-    fn set(&self, option: c_int, value: &[u8]) -> Result<(), ContenderError> {
+    fn set(&self, option: c_int, value: &[u8]) -> Result<()> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the value is readable for its length.
-        match unsafe { (api.setsockopt)(self.handle, option, value.as_ptr().cast(), value.len()) } {
-            0 => Ok(()),
-            _ => Err(api.error("zmq_setsockopt")),
-        }
+        let outcome = unsafe { (api.setsockopt)(self.handle, option, value.as_ptr().cast(), value.len()) };
+        api.check(outcome, "zmq_setsockopt")
     }
 
     /// zmq_bind, then the endpoint with its real port.
-    pub fn bind(&self, endpoint: &str) -> Result<String, ContenderError> {
+    pub fn bind(&self, endpoint: &str) -> Result<String> {
         let api = &self.context.api;
-        let text = CString::new(endpoint).map_err(|error| ContenderError::call("zmq_bind", error))?;
+        let text = CString::new(endpoint).map_err(failed("zmq_bind"))?;
         // SAFETY: the socket is open and the text ends with a zero.
-        if unsafe { (api.bind)(self.handle, text.as_ptr()) } != 0 {
-            return Err(api.error("zmq_bind"));
-        }
+        api.check(unsafe { (api.bind)(self.handle, text.as_ptr()) }, "zmq_bind")?;
         let mut bound = [0_u8; ENDPOINT_SIZE_MAX];
         let mut size = bound.len();
         // SAFETY: `size` says how many bytes of `bound` may be written.
         let outcome =
             unsafe { (api.getsockopt)(self.handle, LAST_ENDPOINT, bound.as_mut_ptr().cast(), &mut size) };
-        if outcome != 0 {
-            return Err(api.error("zmq_getsockopt"));
-        }
-        let bound = CStr::from_bytes_until_nul(&bound)
-            .map_err(|error| ContenderError::call("zmq_getsockopt", error))?;
+        api.check(outcome, "zmq_getsockopt")?;
+        let bound = CStr::from_bytes_until_nul(&bound).map_err(failed("zmq_getsockopt"))?;
         Ok(bound.to_string_lossy().into_owned())
     }
 
     /// zmq_connect.
-    pub fn connect(&self, endpoint: &str) -> Result<(), ContenderError> {
+    pub fn connect(&self, endpoint: &str) -> Result<()> {
         let api = &self.context.api;
-        let text = CString::new(endpoint).map_err(|error| ContenderError::call("zmq_connect", error))?;
+        let text = CString::new(endpoint).map_err(failed("zmq_connect"))?;
         // SAFETY: the socket is open and the text ends with a zero.
-        match unsafe { (api.connect)(self.handle, text.as_ptr()) } {
-            0 => Ok(()),
-            _ => Err(api.error("zmq_connect")),
-        }
+        api.check(unsafe { (api.connect)(self.handle, text.as_ptr()) }, "zmq_connect")
     }
 
     /// zmq_send, which copies `body` and blocks while there is no room.
     #[inline]
-    pub fn send(&self, body: &[u8]) -> Result<(), ContenderError> {
+    pub fn send(&self, body: &[u8]) -> Result<()> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the body is readable for its length.
-        if unsafe { (api.send)(self.handle, body.as_ptr().cast(), body.len(), 0) } < 0 {
-            return Err(api.error("zmq_send"));
-        }
-        Ok(())
+        api.check(unsafe { (api.send)(self.handle, body.as_ptr().cast(), body.len(), 0) }, "zmq_send")
     }
 
     /// zmq_send of each frame, which copies it.
-    pub fn send_frames(&self, frames: &[&[u8]]) -> Result<(), ContenderError> {
+    pub fn send_frames(&self, frames: &[&[u8]]) -> Result<()> {
         let api = &self.context.api;
         for (index, frame) in frames.iter().enumerate() {
             let flags = if index + 1 < frames.len() { SNDMORE } else { 0 };
             // SAFETY: the socket is open and the frame is readable for its length.
-            if unsafe { (api.send)(self.handle, frame.as_ptr().cast(), frame.len(), flags) } < 0 {
-                return Err(api.error("zmq_send"));
-            }
+            let outcome = unsafe { (api.send)(self.handle, frame.as_ptr().cast(), frame.len(), flags) };
+            api.check(outcome, "zmq_send")?;
         }
         Ok(())
     }
@@ -324,17 +325,14 @@ impl Socket {
     }
 
     /// zmq_msg_send of what was received last, to where it came from, which leaves this socket's empty.
-    pub fn send_back(&mut self) -> Result<(), ContenderError> {
+    pub fn send_back(&mut self) -> Result<()> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the message is initialised; sending leaves it empty and valid.
-        if unsafe { (api.msg_send)(&mut *self.message, self.handle, 0) } < 0 {
-            return Err(api.error("zmq_msg_send"));
-        }
-        Ok(())
+        api.check(unsafe { (api.msg_send)(&mut *self.message, self.handle, 0) }, "zmq_msg_send")
     }
 
     /// zmq_msg_recv of each frame of a message, and a copy of it.
-    pub fn receive_frames(&mut self) -> Result<Vec<Vec<u8>>, ContenderError> {
+    pub fn receive_frames(&mut self) -> Result<Vec<Vec<u8>>> {
         let mut frames = Vec::new();
         loop {
             self.receive()?;
@@ -347,7 +345,7 @@ impl Socket {
     }
 
     /// zmq_poll of this socket alone: whether there is something to receive.
-    pub fn poll(&self, patience: Duration) -> Result<bool, ContenderError> {
+    pub fn poll(&self, patience: Duration) -> Result<bool> {
         let api = &self.context.api;
         let patience_ms = c_long::try_from(patience.as_millis()).unwrap_or(c_long::MAX);
         let mut item = PollItem { socket: self.handle, fd: 0, events: POLLIN, revents: 0 };
@@ -359,7 +357,7 @@ impl Socket {
     }
 
     /// zmq_proxy between this socket and another, which goes on as long as their context.
-    pub fn proxy(&self, other: &Socket) -> ContenderError {
+    pub fn proxy(&self, other: &Socket) -> anyhow::Error {
         let api = &self.context.api;
         // SAFETY: both sockets are open, and this thread's; there is no third.
         unsafe { (api.proxy)(self.handle, other.handle, ptr::null_mut()) };
@@ -367,7 +365,7 @@ impl Socket {
     }
 
     /// A message of `body`, then `count` times zmq_msg_copy, which counts a reference, and zmq_msg_send.
-    pub fn send_copies(&self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+    pub fn send_copies(&self, body: &[u8], count: u64) -> Result<()> {
         let api = &self.context.api;
         let (mut original, mut copy) = (RawMessage([0; 64]), RawMessage([0; 64]));
         // SAFETY: both messages stay where they are until they are closed; the first has room for the body.
@@ -393,7 +391,7 @@ impl Socket {
 
     /// zmq_msg_recv into this socket's message, and its size; the message before it is released by libzmq.
     #[inline]
-    pub fn receive(&mut self) -> Result<usize, ContenderError> {
+    pub fn receive(&mut self) -> Result<usize> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the message is initialised.
         let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
@@ -402,7 +400,7 @@ impl Socket {
 
     /// The same; `None` if nothing came while its patience lasted.
     #[inline]
-    pub fn receive_in_time(&mut self) -> Result<Option<usize>, ContenderError> {
+    pub fn receive_in_time(&mut self) -> Result<Option<usize>> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the message is initialised.
         let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
@@ -416,18 +414,15 @@ impl Socket {
 
     /// zmq_msg_send over `other` of the message that was received last, which leaves this socket's empty.
     #[inline]
-    pub fn pass_on(&mut self, other: &Socket) -> Result<(), ContenderError> {
+    pub fn pass_on(&mut self, other: &Socket) -> Result<()> {
         let api = &self.context.api;
         // SAFETY: the other socket is open and the message is initialised; sending leaves it empty and valid.
-        if unsafe { (api.msg_send)(&mut *self.message, other.handle, 0) } < 0 {
-            return Err(api.error("zmq_msg_send"));
-        }
-        Ok(())
+        api.check(unsafe { (api.msg_send)(&mut *self.message, other.handle, 0) }, "zmq_msg_send")
     }
 
     /// A ROUTER's zmq_msg_recv of a name and a body, then zmq_msg_send of both; gives the size of the body.
     #[inline]
-    pub fn echo(&mut self) -> Result<usize, ContenderError> {
+    pub fn echo(&mut self) -> Result<usize> {
         let api = &self.context.api;
         // SAFETY: the socket is open and both messages are initialised; sending leaves them empty and valid.
         unsafe {

@@ -1,4 +1,4 @@
-//! Those who are measured, behind one contract, so that one loop times them all.
+//! The contenders, behind one contract: the same loops time all of them.
 //!
 //! Every file or folder but the contract is one contender. The limit programs are no messaging systems: they do what the case
 //! cannot do without, and show how far a contender is from the machine.
@@ -13,8 +13,8 @@ mod ring_limit;
 mod ring_memory;
 mod stream_limit;
 
-pub use contract::{Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending};
-pub use libzmq::{Libzmq, version as libzmq_version};
+pub use contract::{Component, Contender, Echoing, Opening, Receiving, Sending, failed};
+pub use libzmq::{Libzmq, RIVAL_NAME, setting};
 pub use libzmq_api::{Context as LibzmqContext, Socket as LibzmqHandle, SocketType as LibzmqType};
 pub use ours::Ours;
 pub use ring_limit::RingLimit;

@@ -1,8 +1,8 @@
 //! Hairstreak's sockets, as an application uses them: default options, a context per thread, plain calls.
 
-use std::fmt::Display;
 use std::time::Duration;
 
+use anyhow::Result;
 use hairstreak_socket::pipeline::{PullPattern, PushPattern};
 use hairstreak_socket::pubsub::{PubPattern, SubPattern};
 use hairstreak_socket::reqrep::DealerPattern;
@@ -12,7 +12,7 @@ use hairstreak_socket::security::{
 use hairstreak_socket::{Context, Message, Options, Overflow, Pattern, Pub, Receives, Router, Sends, Socket};
 
 use super::contract::{
-    Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, abstract_name, wrong_size,
+    Component, Contender, Echoing, Opening, Receiving, Sending, abstract_name, failed, wrong_size,
 };
 use super::keys;
 use crate::sample::{Calls, CaseName, Transport};
@@ -35,7 +35,7 @@ pub struct Ours {
 impl Contender for Ours {
     type Component = OurComponent;
 
-    fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
+    fn open(opening: Opening<'_>) -> Result<Self> {
         let spin_us = if opening.calls == Calls::Spin { SPIN_US } else { 0 };
         Ok(Self {
             transport: opening.transport,
@@ -44,7 +44,7 @@ impl Contender for Ours {
         })
     }
 
-    fn component(&self) -> Result<OurComponent, ContenderError> {
+    fn component(&self) -> Result<OurComponent> {
         Ok(OurComponent { context: Context::new(), settings: self.clone() })
     }
 }
@@ -78,19 +78,19 @@ impl OurComponent {
         self.settings.options.clone()
     }
 
-    fn open<P: Pattern>(&self, options: Options) -> Result<Socket<P>, ContenderError> {
+    fn open<P: Pattern>(&self, options: Options) -> Result<Socket<P>> {
         Socket::with_options(&self.context, options).map_err(failed("Socket::with_options"))
     }
 
     /// The end that binds is the server of a mechanism.
-    fn bind<P: Pattern>(&self, number: usize) -> Result<(Socket<P>, String), ContenderError> {
+    fn bind<P: Pattern>(&self, number: usize) -> Result<(Socket<P>, String)> {
         let security = if self.settings.is_sealed { server_security()? } else { Security::Null };
         let socket = self.open(Options { security, ..self.options() })?;
         let endpoint = socket.bind(&self.endpoint(number)).map_err(failed("Socket::bind"))?;
         Ok((socket, endpoint.to_string()))
     }
 
-    fn connect<P: Pattern>(&self, endpoint: &str, options: Options) -> Result<Socket<P>, ContenderError> {
+    fn connect<P: Pattern>(&self, endpoint: &str, options: Options) -> Result<Socket<P>> {
         let security = if self.settings.is_sealed { client_security()? } else { Security::Null };
         let socket = self.open(Options { security, ..options })?;
         socket.connect(endpoint).map_err(failed("Socket::connect"))?;
@@ -98,7 +98,7 @@ impl OurComponent {
     }
 }
 
-fn server_security() -> Result<Security, ContenderError> {
+fn server_security() -> Result<Security> {
     let secret: SecretKey = keys::SERVER_SECRET.parse().map_err(failed("SecretKey::from_str"))?;
     let client: PublicKey = keys::CLIENT_PUBLIC.parse().map_err(failed("PublicKey::from_str"))?;
     let mechanisms = Mechanisms { curve: Some(KeyPair::new(secret)), ..Mechanisms::default() };
@@ -106,14 +106,10 @@ fn server_security() -> Result<Security, ContenderError> {
     Ok(Security::Server(Server::new(mechanisms, Authenticator::Table(table))))
 }
 
-fn client_security() -> Result<Security, ContenderError> {
+fn client_security() -> Result<Security> {
     let secret: SecretKey = keys::CLIENT_SECRET.parse().map_err(failed("SecretKey::from_str"))?;
     let server_key = keys::SERVER_PUBLIC.parse().map_err(failed("PublicKey::from_str"))?;
     Ok(Security::Curve { keys: KeyPair::new(secret), server_key })
-}
-
-fn failed<E: Display>(call: &'static str) -> impl Fn(E) -> ContenderError {
-    move |error| ContenderError::call(call, error)
 }
 
 impl Component for OurComponent {
@@ -124,57 +120,57 @@ impl Component for OurComponent {
     type Client = OurSocket<DealerPattern>;
     type Server = OurServer;
 
-    fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String), ContenderError> {
+    fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String)> {
         let (pull, endpoint) = self.bind(number)?;
         Ok((OurSocket::new(pull), endpoint))
     }
 
-    fn bind_sender(&self, number: usize) -> Result<(Self::Sender, String), ContenderError> {
+    fn bind_sender(&self, number: usize) -> Result<(Self::Sender, String)> {
         let (push, endpoint) = self.bind(number)?;
         Ok((OurSocket::new(push), endpoint))
     }
 
-    fn connect_receiver(&self, endpoint: &str) -> Result<Self::Receiver, ContenderError> {
+    fn connect_receiver(&self, endpoint: &str) -> Result<Self::Receiver> {
         Ok(OurSocket::new(self.connect(endpoint, self.options())?))
     }
 
-    fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender, ContenderError> {
+    fn connect_sender(&self, endpoint: &str) -> Result<Self::Sender> {
         Ok(OurSocket::new(self.connect(endpoint, self.options())?))
     }
 
-    fn bind_subscriber(&self, number: usize) -> Result<(Self::Subscriber, String), ContenderError> {
+    fn bind_subscriber(&self, number: usize) -> Result<(Self::Subscriber, String)> {
         let (subscriber, endpoint) = self.bind::<SubPattern>(number)?;
         subscriber.subscribe("").map_err(failed("Sub::subscribe"))?;
         Ok((OurSocket::new(subscriber), endpoint))
     }
 
-    fn connect_publisher(&self, endpoints: &[String]) -> Result<Self::Publisher, ContenderError> {
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<Self::Publisher> {
         let publisher: Pub = self.open(Options { overflow: Some(Overflow::Block), ..self.options() })?;
         for endpoint in endpoints {
             publisher.connect(endpoint).map_err(failed("Pub::connect"))?;
         }
         match publisher.wait_for_subscribers(endpoints.len(), READY_TIMEOUT) {
             true => Ok(OurSocket::new(publisher)),
-            false => Err(ContenderError::call("Pub::wait_for_subscribers", "not all in time")),
+            false => Err(failed("Pub::wait_for_subscribers")("not all in time")),
         }
     }
 
-    fn bind_client(&self, number: usize) -> Result<(Self::Client, String), ContenderError> {
+    fn bind_client(&self, number: usize) -> Result<(Self::Client, String)> {
         let (dealer, endpoint) = self.bind(number)?;
         Ok((OurSocket::new(dealer), endpoint))
     }
 
-    fn connect_server(&self, endpoint: &str) -> Result<OurServer, ContenderError> {
+    fn connect_server(&self, endpoint: &str) -> Result<OurServer> {
         let options = Options { router_mandatory: true, ..self.options() };
         let router = self.connect(endpoint, options)?;
         Ok(OurServer { router, message: Message::new(), messages: Vec::new() })
     }
 }
 
-fn wait_for_peer<P: Pattern>(socket: &Socket<P>) -> Result<(), ContenderError> {
+fn wait_for_peer<P: Pattern>(socket: &Socket<P>) -> Result<()> {
     match socket.wait_for_peers(1, READY_TIMEOUT) {
         true => Ok(()),
-        false => Err(ContenderError::call("Socket::wait_for_peers", "no peer in time")),
+        false => Err(failed("Socket::wait_for_peers")("no peer in time")),
     }
 }
 
@@ -192,45 +188,45 @@ impl<P: Pattern> OurSocket<P> {
 }
 
 impl<P: Sends> Sending for OurSocket<P> {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         wait_for_peer(&self.socket)
     }
 
     #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+    fn send(&mut self, body: &[u8]) -> Result<()> {
         self.socket.send(body).map_err(failed("Socket::send"))
     }
 
-    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<()> {
         let message = Message::from(body);
         (0..count).try_for_each(|_| self.socket.send(&message)).map_err(failed("Socket::send"))
     }
 
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         let sent = self.socket.send_all(std::iter::repeat_n(body, count));
         all_sent(sent.map_err(failed("Socket::send_all"))?, count)
     }
 
     /// Nothing to do: a socket flushes before its thread sleeps, and within microseconds anyway.
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
 impl<P: Receives> Receiving for OurSocket<P> {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         wait_for_peer(&self.socket)
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<usize, ContenderError> {
+    fn receive(&mut self) -> Result<usize> {
         match self.socket.recv_into(&mut self.message) {
             Ok(()) => Ok(self.message.size()),
-            Err(error) => Err(ContenderError::call("Socket::recv_into", error)),
+            Err(error) => Err(failed("Socket::recv_into")(error)),
         }
     }
 
-    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let count = self.socket.recv_many(&mut self.messages, max).map_err(failed("Socket::recv_many"))?;
         match self.messages.iter().find(|message| message.size() != size) {
             None => Ok(count),
@@ -247,18 +243,18 @@ pub struct OurServer {
 }
 
 impl Echoing for OurServer {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         wait_for_peer(&self.router)
     }
 
     #[inline]
-    fn echo(&mut self) -> Result<usize, ContenderError> {
+    fn echo(&mut self) -> Result<usize> {
         self.router.recv_into(&mut self.message).map_err(failed("Router::recv_into"))?;
         self.router.send(&self.message).map_err(failed("Router::send"))?;
         Ok(self.message.body().len())
     }
 
-    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let count = self.router.recv_many(&mut self.messages, max).map_err(failed("Router::recv_many"))?;
         if let Some(message) = self.messages.iter().find(|message| message.body().len() != size) {
             return Err(wrong_size(message.body().len(), size));
@@ -268,9 +264,9 @@ impl Echoing for OurServer {
     }
 }
 
-fn all_sent(sent: usize, count: usize) -> Result<(), ContenderError> {
+fn all_sent(sent: usize, count: usize) -> Result<()> {
     match sent == count {
         true => Ok(()),
-        false => Err(ContenderError::call("Socket::send_all", format!("{sent} of {count} messages sent"))),
+        false => Err(failed("Socket::send_all")(format!("{sent} of {count} messages sent"))),
     }
 }

@@ -14,11 +14,10 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use anyhow::{Context as _, Result};
 use rustix::thread::futex;
 
-use super::contract::{
-    Component, Contender, ContenderError, Echoing, Opening, Receiving, Sending, wrong_size,
-};
+use super::contract::{Component, Contender, Echoing, Opening, Receiving, Sending, failed, wrong_size};
 use super::ring_memory::RingMemory;
 use crate::sample::{Calls, CaseName, Transport};
 
@@ -50,7 +49,7 @@ struct Shape {
 impl Contender for RingLimit {
     type Component = RingComponent;
 
-    fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
+    fn open(opening: Opening<'_>) -> Result<Self> {
         let ring_size = if opening.case == CaseName::Echo { RING_SIZE_ECHO } else { RING_SIZE };
         let slot_size = if opening.calls == Calls::Handle { WORD_SIZE } else { opening.size };
         let slot_words = 1 + slot_size.div_ceil(WORD_SIZE);
@@ -64,7 +63,7 @@ impl Contender for RingLimit {
         Ok(Self { rings: Rings::default(), shape })
     }
 
-    fn component(&self) -> Result<RingComponent, ContenderError> {
+    fn component(&self) -> Result<RingComponent> {
         Ok(RingComponent { rings: Arc::clone(&self.rings), shape: self.shape })
     }
 }
@@ -76,11 +75,10 @@ pub struct RingComponent {
 }
 
 impl RingComponent {
-    fn bind(&self, number: usize) -> Result<(Ring, String), ContenderError> {
+    fn bind(&self, number: usize) -> Result<(Ring, String)> {
         let word_count = self.shape.slot_words * self.shape.slot_count;
         if self.shape.is_shared {
-            let (memory, path) =
-                RingMemory::shared(word_count).map_err(|error| ContenderError::call("memfd", error))?;
+            let (memory, path) = RingMemory::shared(word_count).map_err(failed("memfd"))?;
             return Ok((Ring { memory, shape: self.shape }, path));
         }
         let ring = Ring { memory: RingMemory::private(word_count), shape: self.shape };
@@ -90,14 +88,14 @@ impl RingComponent {
         Ok((ring, name))
     }
 
-    fn connect(&self, name: &str) -> Result<Ring, ContenderError> {
+    fn connect(&self, name: &str) -> Result<Ring> {
         if self.shape.is_shared {
             let memory = RingMemory::open(name, self.shape.slot_words * self.shape.slot_count);
-            let memory = memory.map_err(|error| ContenderError::call("mmap", error))?;
+            let memory = memory.map_err(failed("mmap"))?;
             return Ok(Ring { memory, shape: self.shape });
         }
         let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.get(name).copied().ok_or_else(|| ContenderError::UnknownEndpoint(name.to_owned()))
+        rings.get(name).copied().with_context(|| unknown(name))
     }
 }
 
@@ -109,49 +107,52 @@ impl Component for RingComponent {
     type Client = RingClient;
     type Server = RingServer;
 
-    fn bind_receiver(&self, number: usize) -> Result<(RingReceiver, String), ContenderError> {
+    fn bind_receiver(&self, number: usize) -> Result<(RingReceiver, String)> {
         let (ring, name) = self.bind(number)?;
         Ok((RingReceiver::new(ring), name))
     }
 
-    fn bind_sender(&self, number: usize) -> Result<(RingSender, String), ContenderError> {
+    fn bind_sender(&self, number: usize) -> Result<(RingSender, String)> {
         let (ring, name) = self.bind(number)?;
         Ok((RingSender::new(ring), name))
     }
 
-    fn connect_receiver(&self, endpoint: &str) -> Result<RingReceiver, ContenderError> {
+    fn connect_receiver(&self, endpoint: &str) -> Result<RingReceiver> {
         Ok(RingReceiver::new(self.connect(endpoint)?))
     }
 
-    fn connect_sender(&self, endpoint: &str) -> Result<RingSender, ContenderError> {
+    fn connect_sender(&self, endpoint: &str) -> Result<RingSender> {
         Ok(RingSender::new(self.connect(endpoint)?))
     }
 
-    fn bind_subscriber(&self, number: usize) -> Result<(RingReceiver, String), ContenderError> {
+    fn bind_subscriber(&self, number: usize) -> Result<(RingReceiver, String)> {
         self.bind_receiver(number)
     }
 
-    fn connect_publisher(&self, endpoints: &[String]) -> Result<RingPublisher, ContenderError> {
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<RingPublisher> {
         let senders: Result<_, _> = endpoints.iter().map(|name| self.connect_sender(name)).collect();
         Ok(RingPublisher(senders?))
     }
 
     /// The ring towards the client has a name of its own, behind the other's.
-    fn bind_client(&self, number: usize) -> Result<(RingClient, String), ContenderError> {
+    fn bind_client(&self, number: usize) -> Result<(RingClient, String)> {
         let (requests, name) = self.bind(2 * number)?;
         let (replies, back) = self.bind(2 * number + 1)?;
         Ok((RingClient(RingSender::new(requests), RingReceiver::new(replies)), format!("{name} {back}")))
     }
 
-    fn connect_server(&self, endpoint: &str) -> Result<RingServer, ContenderError> {
-        let unknown = || ContenderError::UnknownEndpoint(endpoint.to_owned());
-        let (name, back) = endpoint.split_once(' ').ok_or_else(unknown)?;
+    fn connect_server(&self, endpoint: &str) -> Result<RingServer> {
+        let (name, back) = endpoint.split_once(' ').with_context(|| unknown(endpoint))?;
         Ok(RingServer {
             requests: RingReceiver::new(self.connect(name)?),
             replies: RingSender::new(self.connect(back)?),
             body: vec![b'h'; (self.shape.slot_words - 1) * WORD_SIZE],
         })
     }
+}
+
+fn unknown(endpoint: &str) -> String {
+    format!("endpoint {endpoint} is unknown")
 }
 
 #[derive(Clone, Copy)]
@@ -242,18 +243,18 @@ impl RingSender {
 }
 
 impl Sending for RingSender {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         Ok(())
     }
 
     #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+    fn send(&mut self, body: &[u8]) -> Result<()> {
         self.write(body, body.len());
         self.publish();
         Ok(())
     }
 
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         for _ in 0..count {
             self.write(body, body.len());
         }
@@ -262,7 +263,7 @@ impl Sending for RingSender {
     }
 
     /// A word stands for the body: the slots are that wide.
-    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<(), ContenderError> {
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<()> {
         for _ in 0..count {
             self.write(&[0; WORD_SIZE], body.len());
             self.publish();
@@ -270,7 +271,7 @@ impl Sending for RingSender {
         Ok(())
     }
 
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -327,12 +328,12 @@ impl RingReceiver {
 }
 
 impl Receiving for RingReceiver {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         Ok(())
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<usize, ContenderError> {
+    fn receive(&mut self) -> Result<usize> {
         if self.next == self.published {
             self.wait_for_message();
         }
@@ -341,7 +342,7 @@ impl Receiving for RingReceiver {
         Ok(size)
     }
 
-    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         if self.next == self.published {
             self.wait_for_message();
         }
@@ -361,20 +362,20 @@ impl Receiving for RingReceiver {
 pub struct RingPublisher(Vec<RingSender>);
 
 impl Sending for RingPublisher {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         Ok(())
     }
 
     #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+    fn send(&mut self, body: &[u8]) -> Result<()> {
         self.0.iter_mut().try_for_each(|sender| sender.send(body))
     }
 
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         self.0.iter_mut().try_for_each(|sender| sender.send_batch(body, count))
     }
 
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
@@ -383,35 +384,35 @@ impl Sending for RingPublisher {
 pub struct RingClient(RingSender, RingReceiver);
 
 impl Sending for RingClient {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         Ok(())
     }
 
     #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+    fn send(&mut self, body: &[u8]) -> Result<()> {
         self.0.send(body)
     }
 
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         self.0.send_batch(body, count)
     }
 
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         Ok(())
     }
 }
 
 impl Receiving for RingClient {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         self.1.wait_ready()
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<usize, ContenderError> {
+    fn receive(&mut self) -> Result<usize> {
         self.1.receive()
     }
 
-    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         self.1.receive_batch(size, max)
     }
 }
@@ -424,18 +425,18 @@ pub struct RingServer {
 }
 
 impl Echoing for RingServer {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         self.requests.wait_ready()
     }
 
     #[inline]
-    fn echo(&mut self) -> Result<usize, ContenderError> {
+    fn echo(&mut self) -> Result<usize> {
         let size = self.requests.receive()?;
         self.replies.send(&self.body[..size.min(self.body.len())])?;
         Ok(size)
     }
 
-    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let count = self.requests.receive_batch(size, max)?;
         self.replies.send_batch(&self.body, count)?;
         Ok(count)

@@ -3,15 +3,16 @@
 //!
 //! The clock of all runs from the first message that any of them received to the last.
 
-use std::io;
 use std::sync::{Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use super::work::{WorkerError, blame, check_size, keep_apart, or_exit};
-use crate::sample::contender::{Component, Contender, ContenderError, Receiving, Sending};
+use anyhow::{Context as _, Result, anyhow, ensure};
+
+use super::work::{check_size, keep_apart, or_exit};
+use crate::frame::usage::Usage;
+use crate::sample::contender::{Component, Contender, Receiving, Sending};
 use crate::sample::task::{BATCH_COUNT, Calls, CaseName, Measurement, Task};
-use crate::usage::Usage;
 
 /// From the first message of a receiver to its last.
 #[derive(Clone, Copy)]
@@ -25,8 +26,8 @@ struct Span {
 pub fn measure<C: Contender>(
     contenders: &[C],
     task: &Task,
-    announce: impl FnOnce(Vec<String>) -> Result<(), WorkerError>,
-) -> Result<Measurement, WorkerError> {
+    announce: impl FnOnce(Vec<String>) -> Result<()>,
+) -> Result<Measurement> {
     let count = task.receiver_count();
     // Passed twice: all are ready; all begin.
     let gate = &Barrier::new(count + 1);
@@ -42,14 +43,14 @@ pub fn measure<C: Contender>(
         bound.sort_unstable();
         or_exit(announce(bound.into_iter().map(|(_, endpoint)| endpoint).collect()));
         gate.wait();
-        let before = or_exit(Usage::now().map_err(WorkerError::from));
+        let before = or_exit(Usage::now());
         gate.wait();
         let spans: Vec<Span> = receivers.into_iter().filter_map(|receiver| receiver.join().ok()).collect();
         let usage = Usage::now()?.since(&before);
         let start = spans.iter().map(|span| span.start).min();
         let end = spans.iter().map(|span| span.end).max();
         let elapsed = start.zip(end).filter(|_| spans.len() == count).map(|(start, end)| end - start);
-        let elapsed = elapsed.ok_or_else(|| io::Error::other("a receiver's thread panicked"))?;
+        let elapsed = elapsed.context("a receiver's thread panicked")?;
         // Subscribers receive the same messages.
         let streams = if task.case == CaseName::PubSub { &spans[..1] } else { &spans[..] };
         let timed_count = streams.iter().map(|span| span.timed_count).sum();
@@ -63,23 +64,23 @@ fn run_receiver<C: Contender>(
     index: usize,
     bound: &mpsc::Sender<(usize, String)>,
     gate: &Barrier,
-) -> Result<Span, WorkerError> {
+) -> Result<Span> {
     keep_apart(task, index, false);
-    let component = contender.component().map_err(blame(task))?;
-    let gone = |_| io::Error::other("the worker is gone");
+    let component = contender.component()?;
+    let gone = |_| anyhow!("the worker is gone");
     if task.case == CaseName::PubSub {
-        let (subscriber, endpoint) = component.bind_subscriber(index).map_err(blame(task))?;
+        let (subscriber, endpoint) = component.bind_subscriber(index)?;
         bound.send((index, endpoint)).map_err(gone)?;
         receive_all(subscriber, task, gate)
     } else {
-        let (receiver, endpoint) = component.bind_receiver(index).map_err(blame(task))?;
+        let (receiver, endpoint) = component.bind_receiver(index)?;
         bound.send((index, endpoint)).map_err(gone)?;
         receive_all(receiver, task, gate)
     }
 }
 
-fn receive_all<R: Receiving>(mut receiver: R, task: &Task, gate: &Barrier) -> Result<Span, WorkerError> {
-    receiver.wait_ready().map_err(blame(task))?;
+fn receive_all<R: Receiving>(mut receiver: R, task: &Task, gate: &Barrier) -> Result<Span> {
+    receiver.wait_ready()?;
     gate.wait();
     gate.wait();
     let first_count = receive_some(&mut receiver, task, 0)?;
@@ -88,7 +89,7 @@ fn receive_all<R: Receiving>(mut receiver: R, task: &Task, gate: &Barrier) -> Re
     match task.calls {
         Calls::One | Calls::Handle | Calls::Spin => {
             while count < task.message_count {
-                check_size(receiver.receive().map_err(blame(task))?, count, task)?;
+                check_size(receiver.receive()?, count, task)?;
                 count += 1;
             }
         }
@@ -99,22 +100,24 @@ fn receive_all<R: Receiving>(mut receiver: R, task: &Task, gate: &Barrier) -> Re
         }
     }
     let end = Instant::now();
-    if count > task.message_count {
-        return Err(WorkerError::Surplus { surplus: count - task.message_count });
-    }
+    ensure!(
+        count <= task.message_count,
+        "{} messages more arrived than were sent",
+        count - task.message_count
+    );
     Ok(Span { start, end, timed_count: count - first_count })
 }
 
 /// One call of the kind the task asks for; gives how many messages it brought.
-fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64, WorkerError> {
+fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64> {
     match task.calls {
         Calls::One | Calls::Handle | Calls::Spin => {
-            check_size(receiver.receive().map_err(blame(task))?, count, task)?;
+            check_size(receiver.receive()?, count, task)?;
             Ok(1)
         }
         Calls::Batch => {
             let max = (task.message_count - count).min(BATCH_COUNT as u64) as usize;
-            Ok(receiver.receive_batch(task.size, max).map_err(blame(task))? as u64)
+            Ok(receiver.receive_batch(task.size, max)? as u64)
         }
     }
 }
@@ -125,10 +128,12 @@ pub fn serve<C: Contender>(
     task: &Task,
     endpoints: &[String],
     orders: &mpsc::Receiver<()>,
-) -> Result<Measurement, WorkerError> {
-    if endpoints.len() < task.receiver_count() {
-        return Err(WorkerError::Endpoints(endpoints.len()));
-    }
+) -> Result<Measurement> {
+    ensure!(
+        endpoints.len() >= task.receiver_count(),
+        "the task names too few endpoints: {}",
+        endpoints.len()
+    );
     let endpoints: Vec<&[String]> = match task.case {
         CaseName::PubSub => vec![endpoints],
         _ => endpoints.chunks(1).take(task.stream_count).collect(),
@@ -141,7 +146,7 @@ pub fn serve<C: Contender>(
             scope.spawn(move || or_exit(run_sender(contender, task, index, endpoints, gate)));
         }
         gate.wait();
-        let before = or_exit(Usage::now().map_err(WorkerError::from));
+        let before = or_exit(Usage::now());
         gate.wait();
         let _ = orders.recv();
         let after = Usage::now();
@@ -156,20 +161,20 @@ fn run_sender<C: Contender>(
     index: usize,
     endpoints: &[String],
     gate: &Barrier,
-) -> Result<(), WorkerError> {
+) -> Result<()> {
     keep_apart(task, index, true);
-    let component = contender.component().map_err(blame(task))?;
+    let component = contender.component()?;
     if task.case == CaseName::PubSub {
-        let publisher = component.connect_publisher(endpoints).map_err(blame(task))?;
-        send_when_ready(publisher, task, gate).map_err(blame(task))
+        let publisher = component.connect_publisher(endpoints)?;
+        send_when_ready(publisher, task, gate)
     } else {
-        let sender = component.connect_sender(&endpoints[0]).map_err(blame(task))?;
-        send_when_ready(sender, task, gate).map_err(blame(task))
+        let sender = component.connect_sender(&endpoints[0])?;
+        send_when_ready(sender, task, gate)
     }
 }
 
 /// The socket stays open until the measurer has everything.
-fn send_when_ready<S: Sending>(mut sender: S, task: &Task, gate: &Barrier) -> Result<(), ContenderError> {
+fn send_when_ready<S: Sending>(mut sender: S, task: &Task, gate: &Barrier) -> Result<()> {
     sender.wait_ready()?;
     gate.wait();
     gate.wait();
@@ -178,7 +183,7 @@ fn send_when_ready<S: Sending>(mut sender: S, task: &Task, gate: &Barrier) -> Re
     Ok(())
 }
 
-fn send_all<S: Sending>(sender: &mut S, task: &Task) -> Result<(), ContenderError> {
+fn send_all<S: Sending>(sender: &mut S, task: &Task) -> Result<()> {
     let body = vec![b'h'; task.size];
     match task.calls {
         Calls::One | Calls::Spin => {

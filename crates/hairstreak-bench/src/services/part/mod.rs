@@ -1,17 +1,15 @@
-//! A process of a service: its part of one sample, timed and verified.
+//! The members of a sample.
 //!
-//! `entry` reads what is to be done and has what every part needs, `asking` is the client's loop, whoever's it is; the
-//! rest is one file or folder for each [`Scheme`](super::Scheme).
+//! - `members`: a member of any scheme; our broker, client and workers
+//! - `proxies`: client, proxy and worker in one process, ours and libzmq's
+//! - `majordomo`: the rival's broker, client and workers on libzmq
+//! - `entry`: the parts that all members share
 
-mod asking;
 mod entry;
-mod error;
 mod majordomo;
-mod our_proxy;
-mod our_services;
-mod zmq_proxy;
+mod members;
+mod proxies;
 
-pub use entry::take_part;
-pub use error::PartError;
-pub(super) use our_proxy::YIELD_US;
-pub(super) use our_services::{CAPACITY, PLAIN_CAPACITY};
+pub use members::take_part;
+pub(super) use members::{CAPACITY, PLAIN_CAPACITY};
+pub(super) use proxies::YIELD_US;

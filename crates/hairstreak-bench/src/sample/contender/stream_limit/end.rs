@@ -1,15 +1,17 @@
-//! `StreamEnd`: one end, whether it sends, receives or does both over one stream, and its lock.
+//! `StreamEnd`: an end that sends, receives, or does both over one stream, with its lock. `Output`: framing and writing.
 
+use std::io::{self, IoSlice, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::input::Input;
-use super::limit::StreamLimit;
-use super::link::Link;
-use super::output::Output;
-use crate::sample::contender::contract::wrong_size;
-use crate::sample::contender::{ContenderError, Echoing, Receiving, Sending};
+use anyhow::Result;
 
-/// What a handle that may be shared needs: one atomic exchange to take it, one store to give it back.
+use super::input::Input;
+use super::limit::{BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, Link, StreamLimit};
+use crate::sample::contender::cipher_limit::Cipher;
+use crate::sample::contender::contract::{failed, wrong_size};
+use crate::sample::contender::{Echoing, Receiving, Sending};
+
+/// The least lock of a handle that threads may share: one atomic exchange to take it, one store to give it back.
 struct Lock(AtomicBool);
 
 impl Lock {
@@ -38,11 +40,11 @@ impl StreamEnd {
         StreamEnd { lock: Lock(AtomicBool::new(false)), input, output }
     }
 
-    fn open_output(&mut self) -> Result<(), ContenderError> {
+    fn open_output(&mut self) -> Result<()> {
         self.output.links.iter_mut().try_for_each(Link::open)
     }
 
-    fn open_input(&mut self) -> Result<(), ContenderError> {
+    fn open_input(&mut self) -> Result<()> {
         self.open_output()?;
         match self.output.links.first_mut() {
             Some(link) if !self.input.is_open() => self.input.open(link.share()?),
@@ -52,31 +54,31 @@ impl StreamEnd {
 }
 
 impl Sending for StreamEnd {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         self.open_output()
     }
 
     #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<(), ContenderError> {
+    fn send(&mut self, body: &[u8]) -> Result<()> {
         self.lock.with(|| self.output.append(body))
     }
 
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<(), ContenderError> {
+    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         self.lock.with(|| (0..count).try_for_each(|_| self.output.append(body)))
     }
 
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         self.lock.with(|| self.output.flush())
     }
 }
 
 impl Receiving for StreamEnd {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         self.open_input()
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<usize, ContenderError> {
+    fn receive(&mut self) -> Result<usize> {
         self.lock.with(|| {
             if !self.input.has_message() {
                 self.output.flush()?;
@@ -85,7 +87,7 @@ impl Receiving for StreamEnd {
         })
     }
 
-    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         self.lock.with(|| {
             if !self.input.has_message() {
                 self.output.flush()?;
@@ -96,18 +98,18 @@ impl Receiving for StreamEnd {
 }
 
 impl Echoing for StreamEnd {
-    fn wait_ready(&mut self) -> Result<(), ContenderError> {
+    fn wait_ready(&mut self) -> Result<()> {
         self.open_input()
     }
 
     #[inline]
-    fn echo(&mut self) -> Result<usize, ContenderError> {
+    fn echo(&mut self) -> Result<usize> {
         let size = Receiving::receive(self)?;
         self.lock.with(|| self.output.append(self.input.last_body(size)))?;
         Ok(size)
     }
 
-    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let Self { lock, input, output } = self;
         lock.with(|| {
             if !input.has_message() {
@@ -125,7 +127,70 @@ impl Echoing for StreamEnd {
         })
     }
 
-    fn flush(&mut self) -> Result<(), ContenderError> {
+    fn flush(&mut self) -> Result<()> {
         self.lock.with(|| self.output.flush())
+    }
+}
+
+/// Frames into one buffer, and writes the buffer when the next message does not fit.
+struct Output {
+    /// Each gets all.
+    pub links: Vec<Link>,
+    buffer: Vec<u8>,
+    cipher: Option<Cipher>,
+}
+
+impl Output {
+    pub fn new(links: Vec<Link>, settings: StreamLimit) -> Self {
+        let cipher = settings.is_sealed.then(Cipher::default);
+        Self { links, buffer: Vec::with_capacity(BUFFER_SIZE), cipher }
+    }
+
+    #[inline]
+    pub fn append(&mut self, body: &[u8]) -> Result<()> {
+        let size = body.len() + if self.cipher.is_some() { Cipher::OVERHEAD } else { 0 };
+        if self.buffer.len() + HEADER_SIZE_LONG + size > BUFFER_SIZE {
+            self.flush()?;
+        }
+        match u8::try_from(size) {
+            Ok(size) => self.buffer.extend_from_slice(&[0, size]),
+            Err(_) => {
+                self.buffer.push(FLAG_LONG);
+                self.buffer.extend_from_slice(&(size as u64).to_be_bytes());
+            }
+        }
+        if let Some(cipher) = &mut self.cipher {
+            cipher.seal(body, &mut self.buffer);
+            return Ok(());
+        }
+        if body.len() >= DIRECT_SIZE_MIN {
+            return self.write_with(body);
+        }
+        self.buffer.extend_from_slice(body);
+        Ok(())
+    }
+
+    pub fn flush(&mut self) -> Result<()> {
+        self.write_with(&[])
+    }
+
+    /// Writes what has gathered and `body` behind it, without copying it.
+    fn write_with(&mut self, body: &[u8]) -> Result<()> {
+        for link in &mut self.links {
+            let stream = link.stream()?;
+            let mut slices = [IoSlice::new(&self.buffer), IoSlice::new(body)];
+            let mut rest = &mut slices[..];
+            while rest.iter().any(|slice| !slice.is_empty()) {
+                match stream.write_vectored(rest) {
+                    Ok(count) => IoSlice::advance_slices(&mut rest, count),
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    // Only where somebody spins.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
+                    Err(error) => return Err(failed("writev")(error)),
+                }
+            }
+        }
+        self.buffer.clear();
+        Ok(())
     }
 }

@@ -3,13 +3,14 @@
 use std::fs::File;
 use std::io::{self, Read};
 
+use anyhow::{Context as _, Result, anyhow};
+
 use super::limit::{
-    BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, HEADER_SIZE_SHORT, LOOK_COUNT_MAX, StreamLimit,
+    BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, HEADER_SIZE_SHORT, LOOK_COUNT_MAX, Link,
+    StreamLimit,
 };
-use super::link::Link;
-use crate::sample::contender::ContenderError;
 use crate::sample::contender::cipher_limit::Cipher;
-use crate::sample::contender::contract::wrong_size;
+use crate::sample::contender::contract::{failed, wrong_size};
 
 /// Bytes read and not yet parsed are `buffer[start..end]`.
 pub(super) struct Input {
@@ -52,10 +53,10 @@ impl Input {
     }
 
     /// Reads from this stream from here on.
-    pub fn open(&mut self, mut link: Link) -> Result<(), ContenderError> {
+    pub fn open(&mut self, mut link: Link) -> Result<()> {
         if self.is_spinning {
             let stream = link.stream()?;
-            rustix::io::ioctl_fionbio(stream, true).map_err(|error| ContenderError::call("ioctl", error))?;
+            rustix::io::ioctl_fionbio(stream, true).map_err(failed("ioctl"))?;
         }
         self.link = Some(link);
         Ok(())
@@ -77,7 +78,7 @@ impl Input {
 
     /// Takes the next message; opens it if it is sealed.
     #[inline]
-    pub fn receive(&mut self) -> Result<usize, ContenderError> {
+    pub fn receive(&mut self) -> Result<usize> {
         let size = self.take_frame()?;
         let Some(cipher) = &mut self.cipher else { return Ok(size) };
         let sealed = if size >= DIRECT_SIZE_MIN && self.start == 0 {
@@ -89,7 +90,7 @@ impl Input {
     }
 
     #[inline]
-    fn take_frame(&mut self) -> Result<usize, ContenderError> {
+    fn take_frame(&mut self) -> Result<usize> {
         loop {
             if let Some((header_size, size)) = self.header() {
                 let frame_size = header_size + size;
@@ -109,7 +110,7 @@ impl Input {
         }
     }
 
-    pub fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize, ContenderError> {
+    pub fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let mut count = 0;
         while count == 0 || (count < max && self.has_message()) {
             match self.receive()? {
@@ -139,13 +140,13 @@ impl Input {
     }
 
     #[cold]
-    fn fill(&mut self) -> Result<(), ContenderError> {
+    fn fill(&mut self) -> Result<()> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
         let stream = stream_of(&mut self.link)?;
         match stream.read(&mut self.buffer[self.end..]) {
-            Ok(0) => Err(ContenderError::BrokenStream(self.received_count)),
+            Ok(0) => Err(broken(self.received_count)),
             Ok(count) => {
                 self.end += count;
                 self.look_count = 0;
@@ -156,12 +157,12 @@ impl Input {
                 self.look_again();
                 Ok(())
             }
-            Err(error) => Err(ContenderError::call("read", error)),
+            Err(error) => Err(failed("read")(error)),
         }
     }
 
     /// Reads a body whose header was taken, of which the buffer holds only a part, and the next header with it.
-    fn read_direct(&mut self, size: usize) -> Result<(), ContenderError> {
+    fn read_direct(&mut self, size: usize) -> Result<()> {
         let wanted = size + HEADER_SIZE_LONG;
         if self.direct.len() < wanted {
             self.direct.resize(wanted, 0);
@@ -171,11 +172,11 @@ impl Input {
         let stream = stream_of(&mut self.link)?;
         while filled < size {
             match stream.read(&mut self.direct[filled..wanted]) {
-                Ok(0) => return Err(ContenderError::BrokenStream(self.received_count)),
+                Ok(0) => return Err(broken(self.received_count)),
                 Ok(count) => filled += count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
-                Err(error) => return Err(ContenderError::call("read", error)),
+                Err(error) => return Err(failed("read")(error)),
             }
         }
         self.start = 0;
@@ -185,8 +186,10 @@ impl Input {
     }
 }
 
-fn stream_of(link: &mut Option<Link>) -> Result<&mut File, ContenderError> {
-    link.as_mut()
-        .ok_or_else(|| ContenderError::call("stream", "read before the other end was there"))?
-        .stream()
+fn broken(received_count: u64) -> anyhow::Error {
+    anyhow!("the stream ended or is malformed after {received_count} messages")
+}
+
+fn stream_of(link: &mut Option<Link>) -> Result<&mut File> {
+    link.as_mut().context("read before the other end was there")?.stream()
 }

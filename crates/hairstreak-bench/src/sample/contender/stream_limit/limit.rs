@@ -1,4 +1,4 @@
-//! `StreamLimit`: the settings, and making and finding the other end.
+//! `StreamLimit`: the settings. `Link`: a stream, or the listener that will accept it.
 
 use std::fs::File;
 use std::net::{TcpListener, TcpStream};
@@ -6,10 +6,11 @@ use std::os::fd::OwnedFd;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
 
+use anyhow::Result;
+
 use super::end::StreamEnd;
-use super::link::Link;
-use crate::sample::contender::contract::{Opening, abstract_name};
-use crate::sample::contender::{Component, Contender, ContenderError};
+use crate::sample::contender::contract::{Opening, abstract_name, failed};
+use crate::sample::contender::{Component, Contender};
 use crate::sample::{Calls, CaseName, Transport};
 
 pub(super) const BUFFER_SIZE: usize = 64 * 1024;
@@ -32,7 +33,7 @@ pub struct StreamLimit {
 impl Contender for StreamLimit {
     type Component = StreamComponent;
 
-    fn open(opening: Opening<'_>) -> Result<Self, ContenderError> {
+    fn open(opening: Opening<'_>) -> Result<Self> {
         Ok(Self {
             transport: opening.transport,
             is_sealed: opening.case == CaseName::Curve,
@@ -40,7 +41,7 @@ impl Contender for StreamLimit {
         })
     }
 
-    fn component(&self) -> Result<StreamComponent, ContenderError> {
+    fn component(&self) -> Result<StreamComponent> {
         Ok(StreamComponent { settings: *self })
     }
 }
@@ -51,32 +52,32 @@ pub struct StreamComponent {
 }
 
 impl StreamComponent {
-    fn bind(&self, number: usize) -> Result<(Link, String), ContenderError> {
-        let failed = |error| ContenderError::call("bind", error);
+    fn bind(&self, number: usize) -> Result<(Link, String)> {
+        let failed = failed("bind");
         match self.settings.transport {
             Transport::Ipc | Transport::Shm | Transport::Inproc => {
                 let name = abstract_name(number);
-                let address = SocketAddr::from_abstract_name(&name).map_err(failed)?;
-                Ok((Link::Unix(UnixListener::bind_addr(&address).map_err(failed)?), name))
+                let address = SocketAddr::from_abstract_name(&name).map_err(&failed)?;
+                Ok((Link::Unix(UnixListener::bind_addr(&address).map_err(&failed)?), name))
             }
             Transport::Tcp => {
-                let listener = TcpListener::bind("127.0.0.1:0").map_err(failed)?;
-                let address = listener.local_addr().map_err(failed)?;
+                let listener = TcpListener::bind("127.0.0.1:0").map_err(&failed)?;
+                let address = listener.local_addr().map_err(&failed)?;
                 Ok((Link::Tcp(listener), address.to_string()))
             }
         }
     }
 
-    fn connect(&self, endpoint: &str) -> Result<Link, ContenderError> {
-        let failed = |error| ContenderError::call("connect", error);
+    fn connect(&self, endpoint: &str) -> Result<Link> {
+        let failed = failed("connect");
         let descriptor = match self.settings.transport {
             Transport::Ipc | Transport::Shm | Transport::Inproc => {
-                let address = SocketAddr::from_abstract_name(endpoint).map_err(failed)?;
-                OwnedFd::from(UnixStream::connect_addr(&address).map_err(failed)?)
+                let address = SocketAddr::from_abstract_name(endpoint).map_err(&failed)?;
+                OwnedFd::from(UnixStream::connect_addr(&address).map_err(&failed)?)
             }
             Transport::Tcp => {
-                let stream = TcpStream::connect(endpoint).map_err(failed)?;
-                stream.set_nodelay(true).map_err(failed)?;
+                let stream = TcpStream::connect(endpoint).map_err(&failed)?;
+                stream.set_nodelay(true).map_err(&failed)?;
                 OwnedFd::from(stream)
             }
         };
@@ -96,40 +97,40 @@ impl Component for StreamComponent {
     type Client = StreamEnd;
     type Server = StreamEnd;
 
-    fn bind_receiver(&self, number: usize) -> Result<(StreamEnd, String), ContenderError> {
+    fn bind_receiver(&self, number: usize) -> Result<(StreamEnd, String)> {
         let (link, endpoint) = self.bind(number)?;
         Ok((self.end(vec![link]), endpoint))
     }
 
-    fn bind_sender(&self, number: usize) -> Result<(StreamEnd, String), ContenderError> {
+    fn bind_sender(&self, number: usize) -> Result<(StreamEnd, String)> {
         let (link, endpoint) = self.bind(number)?;
         Ok((self.end(vec![link]), endpoint))
     }
 
-    fn connect_receiver(&self, endpoint: &str) -> Result<StreamEnd, ContenderError> {
+    fn connect_receiver(&self, endpoint: &str) -> Result<StreamEnd> {
         Ok(self.end(vec![self.connect(endpoint)?]))
     }
 
-    fn connect_sender(&self, endpoint: &str) -> Result<StreamEnd, ContenderError> {
+    fn connect_sender(&self, endpoint: &str) -> Result<StreamEnd> {
         Ok(self.end(vec![self.connect(endpoint)?]))
     }
 
-    fn bind_subscriber(&self, number: usize) -> Result<(StreamEnd, String), ContenderError> {
+    fn bind_subscriber(&self, number: usize) -> Result<(StreamEnd, String)> {
         self.bind_receiver(number)
     }
 
     /// Frames once and writes the same bytes to each.
-    fn connect_publisher(&self, endpoints: &[String]) -> Result<StreamEnd, ContenderError> {
+    fn connect_publisher(&self, endpoints: &[String]) -> Result<StreamEnd> {
         let links: Result<_, _> = endpoints.iter().map(|endpoint| self.connect(endpoint)).collect();
         Ok(self.end(links?))
     }
 
-    fn bind_client(&self, number: usize) -> Result<(StreamEnd, String), ContenderError> {
+    fn bind_client(&self, number: usize) -> Result<(StreamEnd, String)> {
         let (link, endpoint) = self.bind(number)?;
         Ok((self.end(vec![link]), endpoint))
     }
 
-    fn connect_server(&self, endpoint: &str) -> Result<StreamEnd, ContenderError> {
+    fn connect_server(&self, endpoint: &str) -> Result<StreamEnd> {
         Ok(self.end(vec![self.connect(endpoint)?]))
     }
 }
@@ -177,5 +178,42 @@ mod tests {
     fn bodies_larger_than_the_buffers_arrive() {
         check(Transport::Tcp, 32 * 1024, 300);
         check(Transport::Ipc, 128 * 1024, 300);
+    }
+}
+
+/// A stream, or the listener that will accept it.
+pub(super) enum Link {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+    Open(File),
+}
+
+impl Link {
+    pub fn open(&mut self) -> Result<()> {
+        let failed = failed("accept");
+        let descriptor = match self {
+            Self::Open(_) => return Ok(()),
+            Self::Unix(listener) => OwnedFd::from(listener.accept().map_err(&failed)?.0),
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().map_err(&failed)?;
+                stream.set_nodelay(true).map_err(&failed)?;
+                OwnedFd::from(stream)
+            }
+        };
+        *self = Self::Open(File::from(descriptor));
+        Ok(())
+    }
+
+    pub fn stream(&mut self) -> Result<&mut File> {
+        match self {
+            Self::Open(stream) => Ok(stream),
+            _ => Err(failed("stream")("used before the other end was there")),
+        }
+    }
+
+    /// The same stream once more.
+    pub fn share(&mut self) -> Result<Link> {
+        let share = self.stream()?.try_clone();
+        Ok(Link::Open(share.map_err(failed("dup"))?))
     }
 }

@@ -5,16 +5,12 @@
 //! buffer and parses in place. Large bodies skip both buffers. The framing is ZMTP's (a flag byte, one or eight bytes
 //! of size), the lock is what a handle that may be shared costs at least. No handshake, no queue, no second thread.
 //!
-//! - `limit`: the settings, and making and finding the other end
-//! - `link`: a stream, or what it will be accepted from
-//! - `output`: framing and writing
+//! - `limit`: the settings, and the links between ends
+//! - `end`: an end, its lock, framing and writing
 //! - `input`: reading and parsing
-//! - `end`: one end, and its lock
 
 mod end;
 mod input;
 mod limit;
-mod link;
-mod output;
 
 pub use limit::StreamLimit;

@@ -7,35 +7,37 @@ use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
 use std::time::Instant;
 
-use super::entry::{HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS};
+use anyhow::Result;
+
+use super::super::super::sample::Measurement;
 use super::frames::{
-    CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, Incoming, READY, REPLY, REQUEST, WORKER, send,
+    CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS, Incoming, READY,
+    REPLY, REQUEST, WORKER, send,
 };
+use crate::frame::processes::Answer;
 use crate::sample::{LibzmqContext, LibzmqType};
-use crate::services::part::PartError;
-use crate::services::task::Answer;
 
 const ANY_PORT: &str = "tcp://127.0.0.1:*";
 
 /// Where messages go: the frames before the body, and the body.
-type Send<'a> = dyn FnMut(&[&[u8]], &[Frame]) -> Result<(), PartError> + 'a;
+type Send<'a> = dyn FnMut(&[&[u8]], &[Frame]) -> Result<()> + 'a;
 
 /// Serves as long as the process lives.
-pub(super) fn run(context: &LibzmqContext) -> Result<Infallible, PartError> {
+pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
     let mut socket = context.socket(LibzmqType::Router)?;
     // A ROUTER drops what has no room, and the client takes no reply before its last request is sent.
     socket.turn_off_marks()?;
-    Answer::Bound(vec![socket.bind(ANY_PORT)?]).print()?;
+    Answer::<Measurement>::Bound(vec![socket.bind(ANY_PORT)?]).print()?;
     let mut broker = Broker::default();
     let mut heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
     loop {
         if socket.poll(HEARTBEAT_INTERVAL)? {
             let message = Incoming::of(socket.receive_frames()?);
-            broker.handle(message, Instant::now(), &mut |head, body| Ok(send(&socket, head, body)?))?;
+            broker.handle(message, Instant::now(), &mut |head, body| send(&socket, head, body))?;
         }
         if Instant::now() >= heartbeat_at {
             broker.purge(Instant::now());
-            broker.send_heartbeats(&mut |head, body| Ok(send(&socket, head, body)?))?;
+            broker.send_heartbeats(&mut |head, body| send(&socket, head, body))?;
             heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
         }
     }
@@ -68,7 +70,7 @@ struct Worker {
 
 impl Broker {
     /// A message that has come.
-    fn handle(&mut self, mut message: Incoming, now: Instant, send: &mut Send<'_>) -> Result<(), PartError> {
+    fn handle(&mut self, mut message: Incoming, now: Instant, send: &mut Send<'_>) -> Result<()> {
         let sender = message.pop("no sender")?;
         message.require(EMPTY, "no empty frame behind the sender")?;
         match message.pop("no header")?.as_slice() {
@@ -92,7 +94,7 @@ impl Broker {
         mut message: Incoming,
         now: Instant,
         send: &mut Send<'_>,
-    ) -> Result<(), PartError> {
+    ) -> Result<()> {
         let command = message.pop("no command")?;
         let known = self.workers.get_mut(&sender);
         match (command.as_slice(), known) {
@@ -124,7 +126,7 @@ impl Broker {
     }
 
     /// The worker has nothing to do.
-    fn is_waiting(&mut self, name: Frame, now: Instant, send: &mut Send<'_>) -> Result<(), PartError> {
+    fn is_waiting(&mut self, name: Frame, now: Instant, send: &mut Send<'_>) -> Result<()> {
         let Some(worker) = self.workers.get_mut(&name) else { return Ok(()) };
         worker.expires = now + HEARTBEAT_INTERVAL * HEARTBEAT_LIVENESS;
         let service = worker.service.clone();
@@ -134,7 +136,7 @@ impl Broker {
     }
 
     /// Requests go to workers as long as there are both.
-    fn dispatch(&mut self, service: &Frame, now: Instant, send: &mut Send<'_>) -> Result<(), PartError> {
+    fn dispatch(&mut self, service: &Frame, now: Instant, send: &mut Send<'_>) -> Result<()> {
         self.purge(now);
         let Some(service) = self.services.get_mut(service) else { return Ok(()) };
         while !service.waiting.is_empty() {
@@ -165,7 +167,7 @@ impl Broker {
         }
     }
 
-    fn send_heartbeats(&self, send: &mut Send<'_>) -> Result<(), PartError> {
+    fn send_heartbeats(&self, send: &mut Send<'_>) -> Result<()> {
         self.waiting.iter().try_for_each(|name| send(&[name, EMPTY, WORKER, HEARTBEAT], &[]))
     }
 }

@@ -1,14 +1,17 @@
-//! What is on the wire: headers, commands, and a message taken apart from its front.
-//!
-//! ```text
-//! client:  empty | MDPC01 | service | body ...
-//! worker:  empty | MDPW01 | READY | service              empty | MDPW01 | HEARTBEAT
-//!          empty | MDPW01 | REQUEST | client | empty | body ...
-//!          empty | MDPW01 | REPLY | client | empty | body ...
-//! ```
+//! The frames of the protocol (MDP 0.1), and its constants.
 
-use crate::sample::{ContenderError, LibzmqHandle};
-use crate::services::part::PartError;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+
+use crate::sample::LibzmqHandle;
+
+/// How often broker and worker say that they are there.
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(2500);
+/// Who says nothing for so many intervals is dead.
+pub(super) const HEARTBEAT_LIVENESS: u32 = 3;
+/// What all workers do.
+pub(super) const SERVICE: &[u8] = b"echo";
 
 pub(super) const EMPTY: &[u8] = b"";
 pub(super) const CLIENT: &[u8] = b"MDPC01";
@@ -35,29 +38,29 @@ impl Incoming {
     }
 
     /// The next frame; `what` it has to be.
-    pub fn pop(&mut self, what: &'static str) -> Result<Frame, PartError> {
+    pub fn pop(&mut self, what: &'static str) -> Result<Frame> {
         self.frames.next().ok_or_else(|| self.wrong(what))
     }
 
     /// The next frame, which has to be this one.
-    pub fn require(&mut self, frame: &[u8], what: &'static str) -> Result<(), PartError> {
+    pub fn require(&mut self, frame: &[u8], what: &'static str) -> Result<()> {
         if self.pop(what)? == frame { Ok(()) } else { Err(self.wrong(what)) }
     }
 
     /// What is left: a body of one frame at least.
-    pub fn body(self) -> Result<Vec<Frame>, PartError> {
+    pub fn body(self) -> Result<Vec<Frame>> {
         let wrong = self.wrong("no body");
         let body: Vec<Frame> = self.frames.collect();
         if body.is_empty() { Err(wrong) } else { Ok(body) }
     }
 
-    pub fn wrong(&self, why: &'static str) -> PartError {
-        PartError::Protocol { frames: self.count, why }
+    pub fn wrong(&self, why: &'static str) -> anyhow::Error {
+        anyhow!("a message of {} frames is not of the protocol: {why}", self.count)
     }
 }
 
 /// Sends these, and a body behind them.
-pub(super) fn send(socket: &LibzmqHandle, head: &[&[u8]], body: &[Frame]) -> Result<(), ContenderError> {
+pub(super) fn send(socket: &LibzmqHandle, head: &[&[u8]], body: &[Frame]) -> Result<()> {
     let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Vec::as_slice)).collect();
     socket.send_frames(&frames)
 }
@@ -83,7 +86,7 @@ mod tests {
     fn what_is_missing_or_something_else_is_named() {
         let mut incoming = message(&[b"x"]);
         let error = incoming.require(EMPTY, "no empty frame").unwrap_err();
-        assert_eq!(error.to_string(), "a message of 1 frames is none of the protocol's: no empty frame");
+        assert_eq!(error.to_string(), "a message of 1 frames is not of the protocol: no empty frame");
         assert!(incoming.pop("a name").is_err() && incoming.body().is_err());
     }
 }

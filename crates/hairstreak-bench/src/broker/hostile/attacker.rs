@@ -1,0 +1,306 @@
+//! `Attacker`: the actions of loads, by a guest in the virtual host `/` or in a virtual host of the load's own.
+
+use std::fmt::Debug;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::super::amqp::Argument::{EmptyTable, Short, Table, U8, U16};
+use super::super::amqp::*;
+use super::super::server::Running;
+use super::http;
+
+/// The virtual host of an attacker, and another one that is created and deleted in turns.
+const HOST: &str = "hostile";
+const SPARE_HOST: &str = "hostile-spare";
+const EXCHANGE: &str = "hostile";
+/// The first part of the names of queues.
+pub const QUEUE: &str = "hostile.";
+/// The same of the queue that takes dead letters, and its name.
+pub const LETTERS: &str = "hostile.letters.";
+pub const LETTERS_QUEUE: &[u8] = b"hostile.letters.0";
+/// The same of queues with policies: a pattern that goes back often takes long to match it.
+pub const POLICY_QUEUE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const POLICY_PATTERN: &str = r"(?=(a+))\\1+$";
+/// The policies that are set in turns.
+const POLICY_COUNT: u32 = 20;
+/// The size of a body of which a publisher sends only the beginning, of 128 KiB.
+const HALF_BODY_SIZE: usize = 1 << 20;
+const HALF_SIZE: usize = HALF_BODY_SIZE / 8;
+/// The messages that wait for each consumer that does not read.
+const DEAF_MESSAGE_COUNT: usize = 1_000;
+const DEAF_BODY_SIZE: usize = 16 << 10;
+/// Bits of queue.declare and queue.bind: the broker sends no answer.
+const DECLARE_NO_WAIT: u8 = 16;
+const BIND_NO_WAIT: u8 = 1;
+
+/// The fields of a table.
+pub type Fields = &'static [(&'static str, Argument<'static>)];
+
+/// An action. Bindings, messages and deletions are those of the first queue named [`QUEUE`], the queue. Connections stay open.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    /// Opens the idle connections, with a channel each.
+    Idle,
+    /// Opens connections that send half of the protocol header.
+    HalfHeaders(u32),
+    /// Opens publishers that send the beginning of a message.
+    HalfMessages(u32),
+    /// Opens a consumer that does not read for each queue, and publishes messages for it.
+    DeafConsumers(u32),
+    /// Logs in, sends a frame with a wrong end, waits for the refusal, and disconnects.
+    Malformed(u32),
+    /// Opens and closes channels, many in one write, and reads the answers.
+    Channels(u32),
+    /// Lists all queues over HTTP.
+    ListQueues,
+    /// Opens connections that send so many hundredths of a request for all queues, and do not read an answer.
+    Requests(u32, usize),
+    /// Declares the queue with these arguments.
+    Queue(Fields),
+    /// Declares so many queues whose names begin like that, with these arguments.
+    Queues(u32, &'static str, Fields),
+    /// The same with other names in each step.
+    OtherQueues(u32, Fields),
+    /// Declares the exchange, of this type.
+    Exchange(&'static str),
+    /// Binds the queue so many times, with keys that begin like that.
+    Bind(u32, &'static str),
+    /// Publishes so many messages to the queue.
+    Publish(u32),
+    /// Publishes a message that has so many keys to the exchange.
+    PublishToAll(u32),
+    /// Purges the first queue whose name begins like that.
+    Purge(&'static str),
+    /// Deletes the queue.
+    DeleteQueue,
+    /// Deletes the exchange.
+    DeleteExchange,
+    /// Sets one of some policies in turns, each time with another length.
+    SetPolicy,
+    /// Creates another virtual host with so many queues, and deletes it.
+    SpareHost(u32),
+}
+
+use Action::*;
+
+/// A client that does what a load says.
+#[derive(Debug)]
+pub struct Attacker {
+    address: SocketAddr,
+    http: Option<SocketAddr>,
+    host: &'static str,
+    idle_count: u32,
+    /// The channel for everything that needs one channel only; `None` until then.
+    channel: Option<Link>,
+    /// Connections that stay open.
+    open: Vec<Box<dyn Debug + Send>>,
+    /// Queues that were declared.
+    queue_count: u32,
+}
+
+impl Attacker {
+    /// An attacker of `server`. If it is elsewhere, it creates its virtual host.
+    pub fn new(server: &Running, idle_count: u32, is_elsewhere: bool) -> Result<Attacker> {
+        let host = if is_elsewhere { HOST } else { "/" };
+        let attacker = Attacker {
+            address: server.address,
+            http: server.http,
+            host,
+            idle_count,
+            channel: None,
+            open: Vec::new(),
+            queue_count: 0,
+        };
+        if is_elsewhere {
+            attacker.create_host(HOST)?;
+        }
+        Ok(attacker)
+    }
+
+    /// Does these actions as part of the step that has this number.
+    pub fn act(&mut self, actions: &[Action], number: u32) -> Result<()> {
+        actions.iter().try_for_each(|&action| self.act_once(action, number))
+    }
+
+    fn act_once(&mut self, action: Action, number: u32) -> Result<()> {
+        let queue = queue_name(QUEUE, 0);
+        match action {
+            Idle => {
+                for _ in 0..self.idle_count {
+                    self.open.push(Box::new(Link::open_small(self.address)?));
+                }
+            }
+            HalfHeaders(count) => self.open_streams(self.address, count, &PROTOCOL_HEADER[..4])?,
+            HalfMessages(count) => {
+                for _ in 0..count {
+                    let mut link = Link::open_small(self.address)?;
+                    let message = publish(QUEUE, &vec![0; HALF_BODY_SIZE], &link);
+                    link.stream.write_all(&message[..HALF_SIZE])?;
+                    self.open.push(Box::new(link));
+                }
+            }
+            DeafConsumers(count) => {
+                for number in 0..count {
+                    let queue = queue_name(QUEUE, number);
+                    let mut consumer = Link::open(self.address)?;
+                    consumer.consume(&queue, true)?;
+                    self.open.push(Box::new(consumer));
+                    let publisher = self.channel()?;
+                    let message = publish(&queue, &vec![0; DEAF_BODY_SIZE], publisher);
+                    (0..DEAF_MESSAGE_COUNT).try_for_each(|_| publisher.stream.write_all(&message))?;
+                }
+                self.write(&[])?;
+            }
+            Malformed(count) => {
+                for _ in 0..count {
+                    let mut link = Link::open_small(self.address)?;
+                    link.stream.write_all(&[BODY, 0, 1, 0, 0, 0, 1, 7, 0])?;
+                    link.stream.set_read_timeout(Some(Duration::from_secs(1)))?;
+                    // The answer of the broker does not matter here.
+                    let _ = link.stream.read(&mut [0; 512]);
+                }
+            }
+            Channels(count) => {
+                let mut frames = Vec::new();
+                for channel in (2..).take(count as usize) {
+                    push_method(&mut frames, channel, CHANNEL_OPEN, &[Short("")]);
+                    push_method(&mut frames, channel, CHANNEL_CLOSE, &[U16(200), Short(""), U16(0), U16(0)]);
+                }
+                let link = self.channel()?;
+                link.stream.write_all(&frames)?;
+                link.skip_answers(2 * count)?;
+            }
+            ListQueues => http::list_queues(self.http()?)?,
+            Requests(count, percent) => {
+                let request = http::list_request();
+                let part = &request.as_bytes()[..request.len() * percent / 100];
+                self.open_streams(self.http()?, count, part)?;
+            }
+            Queue(fields) => self.declare_queues(1, QUEUE, fields)?,
+            Queues(count, name, fields) => self.declare_queues(count, name, fields)?,
+            OtherQueues(count, fields) => {
+                self.declare_queues(count, &format!("{QUEUE}{number}."), fields)?;
+            }
+            Exchange(kind) => self.channel()?.declare_exchange(EXCHANGE, kind)?,
+            Bind(count, key) => {
+                let mut frames = Vec::new();
+                for number in 0..count {
+                    let (key, wait) = (format!("{key}.{number}"), U8(BIND_NO_WAIT));
+                    let arguments = [U16(0), Short(&queue), Short(EXCHANGE), Short(&key), wait, EmptyTable];
+                    push_method(&mut frames, CHANNEL, QUEUE_BIND, &arguments);
+                }
+                self.write(&frames)?;
+            }
+            Publish(count) => {
+                let frame = publish(&queue, &[7; 16], self.channel()?);
+                self.write(&frame.repeat(count as usize))?;
+            }
+            PublishToAll(count) => {
+                let keys: Vec<_> = (0..count).map(|key| format!("a.a.a.b.a.a.b.{key}")).collect();
+                let mut frames = Vec::new();
+                push_publish_to_all(&mut frames, (EXCHANGE, "a"), &keys);
+                self.write(&frames)?;
+            }
+            Purge(name) => self.channel()?.purge_queue(&queue_name(name, 0))?,
+            DeleteQueue => self.channel()?.delete_queue(&queue)?,
+            DeleteExchange => self.channel()?.delete_exchange(EXCHANGE)?,
+            SetPolicy => {
+                let (name, length) = (number % POLICY_COUNT, 10 + number);
+                let definition = format!(r#"{{"max-length":{length}}}"#);
+                let body = format!(
+                    r#"{{"pattern":"{POLICY_PATTERN}","definition":{definition},"priority":{name}}}"#
+                );
+                http::change(self.http()?, "PUT", &format!("policies/{HOST}/p{name}"), &body)?;
+            }
+            SpareHost(count) => {
+                self.create_host(SPARE_HOST)?;
+                let mut link = Link::open_in(self.address, SPARE_HOST)?;
+                write(&mut link, &queue_declarations(count, QUEUE, &[]))?;
+                self.delete_host(SPARE_HOST)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends all connections, and deletes the queues or the virtual host.
+    pub fn clean_up(mut self) -> Result<()> {
+        self.open.clear();
+        if self.host == HOST {
+            return self.delete_host(HOST);
+        }
+        for number in 0..self.queue_count {
+            self.channel()?.delete_queue(&queue_name(QUEUE, number))?;
+        }
+        Ok(())
+    }
+
+    fn channel(&mut self) -> Result<&mut Link> {
+        if self.channel.is_none() {
+            self.channel = Some(Link::open_in(self.address, self.host)?);
+        }
+        self.channel.as_mut().context("no channel")
+    }
+
+    fn http(&self) -> Result<SocketAddr> {
+        self.http.context("a broker without HTTP")
+    }
+
+    fn write(&mut self, frames: &[u8]) -> Result<()> {
+        write(self.channel()?, frames)
+    }
+
+    fn declare_queues(&mut self, count: u32, name: &str, fields: Fields) -> Result<()> {
+        self.queue_count = count;
+        self.write(&queue_declarations(count, name, fields))
+    }
+
+    /// Opens connections that send these bytes and nothing else.
+    fn open_streams(&mut self, address: SocketAddr, count: u32, bytes: &[u8]) -> Result<()> {
+        for _ in 0..count {
+            let mut stream = TcpStream::connect(address)?;
+            stream.write_all(bytes)?;
+            self.open.push(Box::new(stream));
+        }
+        Ok(())
+    }
+
+    fn create_host(&self, host: &str) -> Result<()> {
+        http::change(self.http()?, "PUT", &format!("vhosts/{host}"), "{}")?;
+        let all = r#"{"configure":".*","write":".*","read":".*"}"#;
+        http::change(self.http()?, "PUT", &format!("permissions/{host}/guest"), all)
+    }
+
+    fn delete_host(&self, host: &str) -> Result<()> {
+        http::change(self.http()?, "DELETE", &format!("vhosts/{host}"), "")
+    }
+}
+
+/// Writes frames, and waits until the broker has handled them.
+fn write(link: &mut Link, frames: &[u8]) -> Result<()> {
+    link.stream.write_all(frames)?;
+    Ok(link.await_channel()?)
+}
+
+fn queue_declarations(count: u32, name: &str, fields: Fields) -> Vec<u8> {
+    let mut frames = Vec::new();
+    for number in 0..count {
+        let name = queue_name(name, number);
+        let arguments = [U16(0), Short(&name), U8(DECLARE_NO_WAIT), Table(fields)];
+        push_method(&mut frames, CHANNEL, QUEUE_DECLARE, &arguments);
+    }
+    frames
+}
+
+/// The frames of a message to a queue.
+fn publish(queue: &str, body: &[u8], link: &Link) -> Vec<u8> {
+    let mut frames = Vec::new();
+    push_publish(&mut frames, ("", queue), body, link.frame_size_max);
+    frames
+}
+
+fn queue_name(name: &str, number: u32) -> String {
+    format!("{name}{number}")
+}

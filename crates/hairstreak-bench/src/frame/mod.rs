@@ -1,0 +1,29 @@
+//! The frame of all studies: options, turns, worker processes, statistics and reports.
+//!
+//! - `options`: what every study accepts, and defaults
+//! - `setting`: the machine, the build and the rivals of a run
+//! - `processes`: the worker processes of a sample
+//! - `turns`: the order of samples
+//! - `spread`: median and extremes of a few samples
+//! - `report`: tables of values, as text and as JSON
+//! - `usage`, `allocations`, `tracer`: the costs of a sample
+//! - `cores`: the cores that threads keep to
+
+pub mod allocations;
+pub mod cores;
+mod options;
+pub mod processes;
+mod report;
+mod setting;
+mod spread;
+pub mod tracer;
+mod turns;
+pub mod usage;
+
+#[cfg(test)]
+pub use options::parse;
+pub use options::{Common, RivalOptions, chosen, name, sorted};
+pub use report::{Report, Row, Table, Value, columns, rate, short};
+pub use setting::{Machine, Rival, Setting};
+pub use spread::Spread;
+pub use turns::take_turns;
