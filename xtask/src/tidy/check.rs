@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::tree::{ReadError, Tree};
 use super::{
-    Finding, adr, architecture, dependencies, file_names, heads, layers, length, limits, module_roots,
-    mutations, panics, places, protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
+    Finding, adr, architecture, commits, dependencies, file_names, fragments, heads, layers, length, limits,
+    module_roots, mutations, panics, places, protocols, ratchets, sans_io, sleeps, unfinished, unsafety,
 };
 
 /// Every rule.
@@ -18,6 +18,7 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
     mutations::check,
     file_names::check,
     length::check,
+    fragments::check,
     unsafety::check,
     panics::check,
     unfinished::check,
@@ -32,7 +33,9 @@ const RULES: &[fn(&Tree) -> Vec<Finding>] = &[
 
 /// What the rules find in the checkout at `root`, in the order of its files.
 pub fn check_checkout(root: &Path) -> Result<Vec<Finding>, ReadError> {
-    Ok(check_tree(&Tree::read(root)?))
+    let mut findings = check_tree(&Tree::read(root)?);
+    findings.extend(commits::check(root));
+    Ok(findings)
 }
 
 fn check_tree(tree: &Tree) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! The rules `circles`, `methods` and `fields`, and lowering the record.
+//! The rules `circles`, `methods`, `fields` and `impls`, and lowering the record.
 
 use std::path::Path;
 
@@ -58,6 +58,7 @@ fn grown(measures: &[Measure], recorded: &Record) -> Vec<Finding> {
         for (rule, max, sizes, recorded) in [
             ("methods", METHODS_MAX, &measure.methods, &recorded.methods),
             ("fields", FIELDS_MAX, &measure.fields, &recorded.fields),
+            ("impls", 0, &measure.impls, &recorded.impls),
         ] {
             let recorded = recorded.get(&krate.name);
             for (name, size) in sizes {
@@ -77,6 +78,10 @@ fn advice_on_size(rule: &str, name: &str, size: &Size, recorded: Option<usize>, 
         Some(recorded) => format!("{recorded} are recorded, which may only go down"),
         None => format!("a type has at most {max}"),
     };
+    if rule == "impls" {
+        let advice = "an inherent impl stands in the file of its type";
+        return format!("{name} has {} impls outside of its file, {bound}: {advice}", size.value);
+    }
     format!(
         "{name} has {} {rule}, {bound}: move an idea of its own, with its state, into a type of its own",
         size.value
@@ -124,9 +129,11 @@ fn grown_circles(measure: &Measure, recorded: &Record) -> Vec<Finding> {
 /// Recorded values that are larger than the measured ones.
 fn shrunk(measured: &Record, recorded: &Record, text: &str) -> Vec<Finding> {
     let mut findings = shrunk_circles(measured, recorded, text);
-    for (rule, measured, recorded) in
-        [("methods", &measured.methods, &recorded.methods), ("fields", &measured.fields, &recorded.fields)]
-    {
+    for (rule, measured, recorded) in [
+        ("methods", &measured.methods, &recorded.methods),
+        ("fields", &measured.fields, &recorded.fields),
+        ("impls", &measured.impls, &recorded.impls),
+    ] {
         findings.extend(shrunk_sizes(rule, measured, recorded, text));
     }
     findings

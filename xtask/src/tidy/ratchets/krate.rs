@@ -60,6 +60,8 @@ pub(super) struct Type {
     pub(super) fields: usize,
     /// The methods of a trait.
     pub(super) methods: usize,
+    /// The type that the only field borrows: such a type is a shell of that one.
+    pub(super) shell_of: Option<Vec<String>>,
 }
 
 /// An `impl` block without a trait.

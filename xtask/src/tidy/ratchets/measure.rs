@@ -19,6 +19,8 @@ pub(super) struct Measure {
     pub(super) methods: BTreeMap<String, Size>,
     /// The structs with more fields than the house wants.
     pub(super) fields: BTreeMap<String, Size>,
+    /// Types with inherent impls outside of their files, and the number of these.
+    pub(super) impls: BTreeMap<String, Size>,
 }
 
 impl Measure {
@@ -33,6 +35,7 @@ impl Measure {
             circles: imports.circles(),
             methods: types::methods(tree, &krate),
             fields: types::fields(tree, &krate),
+            impls: types::impls(tree, &krate),
             imports,
             krate,
         }
@@ -59,6 +62,7 @@ pub(super) fn record(measures: &[Measure]) -> Record {
         }
         record_sizes(&mut record.methods, name, &measure.methods);
         record_sizes(&mut record.fields, name, &measure.fields);
+        record_sizes(&mut record.impls, name, &measure.impls);
     }
     record
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{
-    Field, ImplItem, Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemTrait, ItemUnion, ItemUse, Macro,
-    Path, Type, UseTree, VisRestricted, Visibility,
+    Field, Fields, ImplItem, Item, ItemEnum, ItemImpl, ItemMod, ItemStruct, ItemTrait, ItemUnion, ItemUse,
+    Macro, Path, Type, UseTree, VisRestricted, Visibility,
 };
 
 use super::super::tree::{File, Tree};
@@ -77,9 +77,9 @@ impl Reader<'_> {
         }
     }
 
-    fn define(&mut self, name: &syn::Ident, fields: usize, methods: usize) {
+    fn define(&mut self, name: &syn::Ident, fields: usize, methods: usize, shell_of: Option<Vec<String>>) {
         let (name, line) = (name.to_string(), name.span().start().line);
-        self.krate.types.push(krate::Type { module: self.module, name, line, fields, methods });
+        self.krate.types.push(krate::Type { module: self.module, name, line, fields, methods, shell_of });
     }
 
     /// Takes the names of a `use` line, `above` being the part of the path that leads to `tree`.
@@ -179,23 +179,23 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_item_struct(&mut self, item: &'a ItemStruct) {
         let fields = item.fields.iter().filter(|field| !item::is_for_tests(&field.attrs)).count();
-        self.define(&item.ident, fields, 0);
+        self.define(&item.ident, fields, 0, borrowed(&item.fields));
         visit::visit_item_struct(self, item);
     }
 
     fn visit_item_union(&mut self, item: &'a ItemUnion) {
-        self.define(&item.ident, item.fields.named.len(), 0);
+        self.define(&item.ident, item.fields.named.len(), 0, None);
         visit::visit_item_union(self, item);
     }
 
     fn visit_item_enum(&mut self, item: &'a ItemEnum) {
-        self.define(&item.ident, 0, 0);
+        self.define(&item.ident, 0, 0, None);
         visit::visit_item_enum(self, item);
     }
 
     fn visit_item_trait(&mut self, item: &'a ItemTrait) {
         let methods = item.items.iter().filter(|item| item::is_trait_method(item)).count();
-        self.define(&item.ident, 0, methods);
+        self.define(&item.ident, 0, methods, None);
         visit::visit_item_trait(self, item);
     }
 
@@ -234,6 +234,18 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     // The scope of a visibility uses nothing.
     fn visit_vis_restricted(&mut self, _: &'a VisRestricted) {}
+}
+
+/// Returns the type that the only field borrows.
+fn borrowed(fields: &Fields) -> Option<Vec<String>> {
+    let mut fields = fields.iter().filter(|field| !item::is_for_tests(&field.attrs));
+    match (fields.next().map(|field| &field.ty), fields.next()) {
+        (Some(Type::Reference(reference)), None) => match &*reference.elem {
+            Type::Path(path) => Some(segments(&path.path)),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 fn segments(path: &Path) -> Vec<String> {

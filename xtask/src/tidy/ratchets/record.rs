@@ -12,6 +12,7 @@ pub(super) struct Record {
     pub(super) methods: Sizes,
     /// The fields of each struct with too many.
     pub(super) fields: Sizes,
+    pub(super) impls: Sizes,
 }
 
 /// A size for each type, by crate.
@@ -32,6 +33,7 @@ impl Record {
             circles: part("circles").try_into()?,
             methods: part("methods").try_into()?,
             fields: part("fields").try_into()?,
+            impls: part("impls").try_into()?,
         })
     }
 
@@ -51,8 +53,15 @@ impl Record {
             }
             text.push_str("]\n");
         }
-        write_sizes(&mut text, "methods", "Types with more than 40 methods.", &self.methods);
+        write_sizes(
+            &mut text,
+            "methods",
+            "Types with more than 40 methods, those of shells that only borrow the type included.",
+            &self.methods,
+        );
         write_sizes(&mut text, "fields", "Structs with more than 20 fields.", &self.fields);
+        let comment = "Inherent impls outside of the file of their type, by type.";
+        write_sizes(&mut text, "impls", comment, &self.impls);
         text
     }
 }

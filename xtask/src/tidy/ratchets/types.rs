@@ -43,7 +43,31 @@ pub(super) fn methods(tree: &Tree, krate: &Crate) -> BTreeMap<String, Size> {
         let size = sizes.entry((module, name)).or_insert(Size { value: 0, file, line: block.line });
         size.value += block.methods;
     }
+    let shells = krate.types.iter().filter_map(|shell| Some((shell, shell.shell_of.as_ref()?)));
+    for (shell, path) in shells {
+        if let Target::Item(module, name) = krate.resolve(shell.module, path)
+            && let Some(own) = sizes.get(&(shell.module, &*shell.name)).map(|size| size.value)
+            && let Some(size) = sizes.get_mut(&(module, name))
+        {
+            size.value += own;
+        }
+    }
     largest(tree, krate, "methods", METHODS_MAX, sizes.into_iter().map(|((_, name), size)| (name, size)))
+}
+
+/// The inherent impl blocks of each type outside of the file of the type, if there are any.
+pub(super) fn impls(tree: &Tree, krate: &Crate) -> BTreeMap<String, Size> {
+    let mut sizes: BTreeMap<(usize, &str), Size> = BTreeMap::new();
+    for block in &krate.impls {
+        let file = krate.modules[block.module].file;
+        if let Target::Item(module, name) = krate.resolve(block.module, &block.path)
+            && krate.modules[module].file != file
+        {
+            let size = sizes.entry((module, name)).or_insert(Size { value: 0, file, line: block.line });
+            size.value += 1;
+        }
+    }
+    largest(tree, krate, "impls", 0, sizes.into_iter().map(|((_, name), size)| (name, size)))
 }
 
 /// The structs with more fields than the house wants.

@@ -70,3 +70,32 @@ fn a_comment_with_a_reason_exempts_a_type() {
     check(&[("lib.rs", &options("// tidy: allow(methods) a list of options"))], &[], &[("B", 21)]);
     check(&[("lib.rs", &options("// tidy: allow(fields)"))], &[], &[("B", 21)]);
 }
+
+#[test]
+fn a_shell_shares_the_methods_of_the_type_that_it_borrows() {
+    let text = |field: &str| {
+        format!(
+            "struct B;\nimpl B {{ {} }}\nstruct C<'a> {{ {field} }}\nimpl C<'_> {{ {} }}",
+            functions(0..30),
+            functions(0..11)
+        )
+    };
+    check(&[("lib.rs", &text("b: &'a mut B"))], &[("B", 41)], &[]);
+    check(&[("lib.rs", &text("b: &'a B, count: usize"))], &[], &[]);
+}
+
+#[test]
+fn an_impl_away_from_its_type_is_counted() {
+    let root = ("lib.rs", "mod b; mod c;");
+    let files = [
+        root,
+        ("b.rs", "pub struct B;\nimpl B {}"),
+        ("c.rs", "use crate::b::B;\nimpl B {}\nimpl Clone for B {}"),
+    ];
+    let files: Vec<(String, &str)> =
+        files.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (&**path, *text)).collect();
+    let record = measure::record(&Measure::all(&Tree::of(&files)));
+    let found: Vec<(&str, usize)> = record.impls["a"].iter().map(|(name, count)| (&**name, *count)).collect();
+    assert_eq!(found, [("B", 1)]);
+}
