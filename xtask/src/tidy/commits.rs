@@ -38,13 +38,19 @@ fn fault(subject: &str) -> Option<&'static str> {
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || " ,-_".contains(letter);
     if area.is_empty() || !area.chars().all(is_area) {
         Some("the area is one or several lower-case words")
-    } else if !summary.starts_with(|letter: char| letter.is_lowercase()) || summary.ends_with('.') {
-        Some("the summary begins with a lower-case letter and ends without a period")
+    } else if !is_summary(summary) {
+        Some("the summary begins with a lower-case word or an abbreviation and ends without a period")
     } else if subject.chars().count() > SUBJECT_MAX {
         Some("the subject has more than 72 characters")
     } else {
         None
     }
+}
+
+fn is_summary(summary: &str) -> bool {
+    let is_abbreviation = |word: &str| word.chars().skip(1).any(|letter| !letter.is_lowercase());
+    let word = summary.split(' ').next().unwrap_or_default();
+    (word.starts_with(char::is_lowercase) || is_abbreviation(word)) && !summary.ends_with('.')
 }
 
 #[cfg(test)]
@@ -55,6 +61,7 @@ mod tests {
     fn subjects_have_an_area_and_a_short_summary() {
         assert_eq!(fault("map: reap zombie children before the end"), None);
         assert_eq!(fault("docs, node: name the limits of a channel"), None);
+        assert_eq!(fault("wire: HSN1 by its name"), None);
         let long = format!("node: {}", "a".repeat(67));
         for subject in
             ["reap children", "Map: reap children", "map: Reap children", "map: reap children.", &long]

@@ -11,7 +11,24 @@ const MEDIAN_MIN: usize = 130;
 const FRAGMENTS_MAX: usize = 30;
 
 /// Files below `LINES_MIN` lines, and the reason of each.
-const FRAGMENTS: &[(&str, &str)] = &[];
+const FRAGMENTS: &[(&str, &str)] = &[
+    (
+        "crates/hairstreak-base/src/framing.rs",
+        "the interface between frames and segments, which several files fulfil",
+    ),
+    ("crates/hairstreak-bench/src/frame/turns.rs", "the order of samples, which every study uses"),
+    ("crates/hairstreak-bench/src/sample/contender/keys.rs", "the keys of two contenders"),
+    ("crates/hairstreak-chart/src/error.rs", "the error of axes and charts"),
+    ("crates/hairstreak-cli/src/bench_command.rs", "a command"),
+    ("crates/hairstreak-fabric/src/parameters.rs", "the parameters of three networks"),
+    ("crates/hairstreak-model/src/network/kind.rs", "the names of networks, below both of them"),
+    ("crates/hairstreak-socket/src/pair.rs", "a pattern"),
+    ("crates/hairstreak-socket/src/reqrep/dealer.rs", "a pattern"),
+    ("crates/hairstreak-store/src/atomic_file.rs", "the replacement of a file, below its users"),
+    ("crates/hairstreak-wire/src/amqp/method/access.rs", "a class of AMQP methods"),
+    ("crates/hairstreak-wire/src/amqp/strings.rs", "short strings, below fields and methods"),
+    ("crates/hairstreak/src/service.rs", "the names of services for applications"),
+];
 
 /// The place of findings about all files.
 const PLACE: &str = "xtask/src/tidy/fragments.rs";

@@ -1,6 +1,6 @@
 //! The source's second conclusion, by the figures of this run: where tasks take time, few in flight are enough.
 
-use super::benchmark::Case;
+use super::case::Case;
 
 /// What costs less is as good as the most in flight.
 pub const COST_PERCENT_MAX: f64 = 5.0;
@@ -50,7 +50,7 @@ fn compare(cases: &mut [Case]) -> String {
 mod tests {
     use super::{Case, compare_windows};
     use crate::frame::Spread;
-    use crate::pipeline::benchmark::tests::case;
+    use crate::pipeline::case::tests::case;
 
     fn row(task_us: u64, in_flight: u64, ours: f64, rival: Option<f64>) -> Case {
         let mut row = case(in_flight, task_us, &[]);

@@ -9,6 +9,7 @@
 //! ventilator has the clock: from the first task sent to knowing that all are done.
 
 mod benchmark;
+mod case;
 mod conclusion;
 mod part;
 mod plan;

@@ -3,8 +3,9 @@
 use anyhow::Result;
 
 use super::part::{CAPACITY, PLAIN_CAPACITY, YIELD_US};
+use super::plan::ServiceCase;
 use super::plan::{self, Plan, Settings};
-use super::sample::{Sample, ServiceCase, Subject};
+use super::sample::{Sample, Subject};
 use crate::frame::{Report, Row, Spread, Table, Value, rate, short, take_turns};
 use crate::sample::{self, RIVAL_NAME};
 
@@ -129,7 +130,7 @@ fn costs(subject: &Subject<'_>, samples: &[Sample]) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::{plan, verdict};
-    use crate::services::sample::{Mode, ServiceCase};
+    use crate::services::plan::{Mode, ServiceCase};
 
     #[test]
     fn a_verdict_says_whether_the_target_was_reached() {

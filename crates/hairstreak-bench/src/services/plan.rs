@@ -1,9 +1,107 @@
 //! What is measured: the cases, how many workers, how many requests; by default, with `--quick` and with filters.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
-use super::sample::{Mode, Scheme, ServiceCase};
 use crate::frame::{Common, RivalOptions, sorted};
+use crate::sample::RIVAL_NAME;
+
+/// A way of the requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum ServiceCase {
+    /// A proxy, in the process of client and worker
+    Tripping,
+    /// A Majordomo broker, in a process of its own as the client and each worker
+    Services,
+    /// The same, all workers those of the plain Majordomo: one request at a time
+    PlainWorkers,
+    /// The same, and the next requests wait in the workers' sockets (`plain-capacity`)
+    StockedPlainWorkers,
+}
+
+impl ServiceCase {
+    /// The name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Tripping => "tripping",
+            Self::Services => "services",
+            Self::PlainWorkers => "plain workers",
+            Self::StockedPlainWorkers => "stocked plain workers",
+        }
+    }
+
+    /// The body of a request, and of its reply.
+    pub fn body(self) -> &'static [u8] {
+        match self {
+            Self::Tripping => b"hello",
+            Self::Services | Self::PlainWorkers | Self::StockedPlainWorkers => b"Hello world",
+        }
+    }
+}
+
+/// The order of requests and replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// One request, its reply, and the next.
+    Sync,
+    /// All requests, then all replies.
+    Async,
+}
+
+impl Mode {
+    /// The name in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::Async => "async",
+        }
+    }
+}
+
+/// The programs of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scheme {
+    /// Ours: DEALERs and `Proxy`.
+    Proxy,
+    /// libzmq: DEALERs and zmq_proxy.
+    LibzmqProxy,
+    /// libzmq: a plain Majordomo.
+    LibzmqMajordomo,
+    /// Ours: the node's broker, `service::Client` and `service::Worker`s that announce a capacity.
+    Services,
+    /// Ours, but the workers are those of the plain Majordomo: one request at a time.
+    ServicesOfPlainWorkers,
+    /// The same, the broker with `plain-capacity`.
+    ServicesOfStockedPlainWorkers,
+}
+
+impl Scheme {
+    /// The name in messages to people.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Proxy => "hairstreak, proxy",
+            Self::LibzmqProxy => "libzmq, zmq_proxy",
+            Self::LibzmqMajordomo => "libzmq, Majordomo",
+            Self::Services => "hairstreak",
+            Self::ServicesOfPlainWorkers => "hairstreak, plain workers",
+            Self::ServicesOfStockedPlainWorkers => "hairstreak, stocked plain workers",
+        }
+    }
+
+    /// The contender in reports.
+    pub fn owner(self) -> &'static str {
+        match self {
+            Self::Proxy
+            | Self::Services
+            | Self::ServicesOfPlainWorkers
+            | Self::ServicesOfStockedPlainWorkers => "hairstreak",
+            Self::LibzmqProxy | Self::LibzmqMajordomo => RIVAL_NAME,
+        }
+    }
+}
 
 /// The options of `hairstreak-bench services`.
 #[derive(Clone, Debug, Args)]

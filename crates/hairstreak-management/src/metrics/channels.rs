@@ -88,7 +88,8 @@ impl ChannelFigures {
                 self.channel_prefetch += channel.global_prefetch_count;
             }
         };
-        let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
+        let list =
+            |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
         visit(host, list, |channels| channels.for_each(&mut add)).await;
     }
 

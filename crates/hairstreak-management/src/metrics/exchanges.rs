@@ -82,8 +82,9 @@ impl ExchangeTables {
                 self.known.push(&own, &figures);
             }
         };
-        let list =
-            |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.topology().exchange_infos(from, count, rows);
+        let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| {
+            host.topology().exchange_infos(from, count, rows)
+        };
         visit(host, list, |exchanges| exchanges.for_each(&mut push)).await;
     }
 
@@ -102,7 +103,8 @@ pub(super) fn sum(publish: u64) -> Table<ExchangeFigures> {
 async fn count_bindings(host: &SharedHost) -> HashMap<Box<[u8]>, usize> {
     let mut counts = HashMap::new();
     let mut add = |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1;
-    let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.topology().binding_infos(from, count, rows);
+    let list =
+        |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.topology().binding_infos(from, count, rows);
     visit(host, list, |bindings| bindings.for_each(&mut add)).await;
     counts
 }

@@ -112,7 +112,10 @@ impl SharedHost {
     }
 
     /// Copies a table in slices, so that the lock is never held for long.
-    pub fn gather<T>(&self, list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>) -> Vec<T> {
+    pub fn gather<T>(
+        &self,
+        list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>,
+    ) -> Vec<T> {
         let (mut rows, mut cursor) = (Vec::new(), Some(0));
         while let Some(from) = cursor {
             cursor = self.slice(&list, from, &mut rows);

@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 
-use super::super::sample::{Measurement, Mode, Task};
+use super::super::plan::Mode;
+use super::super::sample::{Measurement, Task};
 use crate::frame::processes::Answer;
 use crate::frame::usage::Usage;
 
@@ -100,7 +101,8 @@ mod tests {
     use anyhow::{Context as _, Result};
 
     use super::{Asks, GREETING, measure, meet};
-    use crate::services::sample::{Mode, Role, Scheme, Task};
+    use crate::services::plan::{Mode, Scheme};
+    use crate::services::sample::{Role, Task};
 
     /// Replies by itself; `workers` take turns with greetings.
     struct Mirror {

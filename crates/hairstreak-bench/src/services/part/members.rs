@@ -9,7 +9,8 @@ use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
 use hairstreak_node::{ServeOptions, Server, ServiceOptions};
 
-use super::super::sample::{Measurement, Role, Scheme, ServiceCase, Task};
+use super::super::plan::{Scheme, ServiceCase};
+use super::super::sample::{Measurement, Role, Task};
 use super::entry::{Asks, GREETING, end, measure, meet, serve as serve_until};
 use super::{majordomo, proxies};
 use crate::frame::processes::{Answer, orders};

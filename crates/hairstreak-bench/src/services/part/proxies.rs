@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, bail};
 use hairstreak_socket::{Context, Dealer, Message, Options, Proxy};
 
-use super::super::sample::{ServiceCase, Task};
+use super::super::plan::ServiceCase;
+use super::super::sample::Task;
 use super::entry::{Asks, end, measure, spawn};
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType, failed};
 

@@ -75,7 +75,8 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
         let marks = &mut rates.inside_mut(host.name()).exchanges;
         exchanges.for_each(|row| marks.add(row.name, [row.stats.publish_in, row.stats.publish_out]));
     };
-    visit(host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows), add_exchanges).await;
+    visit(host, |host, from, count, rows| host.topology().exchange_infos(from, count, rows), add_exchanges)
+        .await;
     let add_channels = |channels: Drain<'_, ChannelInfo>| {
         let mut rates = state.rates.lock();
         let marks = &mut rates.inside_mut(host.name()).channels;

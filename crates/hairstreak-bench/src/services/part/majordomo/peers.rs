@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 
-use super::super::super::sample::{Mode, Role, ServiceCase, Task};
+use super::super::super::plan::{Mode, ServiceCase};
+use super::super::super::sample::{Role, Task};
 use super::super::entry::{Asks, GREETING, end, measure, meet, serve};
 use super::broker;
 use super::frames::{
