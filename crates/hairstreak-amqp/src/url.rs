@@ -35,7 +35,7 @@ impl<'a> Url<'a> {
     ///
     /// # Errors
     ///
-    /// The text has no scheme: the error is then `usage`. The user or the password is malformed, as for [`unescape`].
+    /// The text has no scheme: the error is then `usage`. The user or the password has a malformed escape.
     pub fn parse(text: &'a str, usage: &str) -> Result<Url<'a>, String> {
         let (scheme, rest) = text.split_once("://").ok_or(usage)?;
         let rest = rest.split('#').next().unwrap_or(rest);
@@ -57,7 +57,7 @@ impl<'a> Url<'a> {
     ///
     /// # Errors
     ///
-    /// The port is no number, or the host is malformed, as for [`unescape`].
+    /// The port is no number, or the host has a malformed escape.
     pub fn host_and_port(&self, usual_port: u16) -> Result<(String, u16), String> {
         let (host, port) = match self.authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
