@@ -72,6 +72,7 @@ impl Case {
     }
 }
 
+/// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
     let setting = Setting::new(Vec::new(), Vec::new());
     let rows = vec![relay(settings)?, node(settings, 1)?, node(settings, 0)?];
