@@ -75,7 +75,7 @@ impl Case {
 /// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
     let setting = Setting::new(Vec::new(), Vec::new());
-    let rows = vec![relay(settings)?, node(settings, 1)?, node(settings, 0)?];
+    let rows = [relay(settings)?, node(settings, 1)?, node(settings, 0)?];
     let (window_count, window) = windows(settings);
     let mail = mail::measure(window_count, window)?;
     let report = Report {

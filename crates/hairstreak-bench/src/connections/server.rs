@@ -31,7 +31,7 @@ pub(super) enum ServerKind {
     Node,
 }
 
-/// Serves until the benchmark ends. `task` is a [`ServerKind`] in JSON.
+/// Serves until the benchmark ends. `task` is a `ServerKind` in JSON.
 pub fn take_part(task: &str) -> Result<()> {
     let orders = orders();
     let bound = |endpoints| Answer::<()>::Bound(endpoints).print();

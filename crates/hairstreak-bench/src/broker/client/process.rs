@@ -23,7 +23,7 @@ const PREFETCH_COUNT: u16 = 500;
 /// The time between two looks whether another connection has had the last marker.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Does `task`, a [`Task`] in JSON, and prints the answers.
+/// Does `task`, a `Task` in JSON, and prints the answers.
 pub fn take_part(task: &str) -> Result<()> {
     let task: Task = serde_json::from_str(task).context("not a task")?;
     let (orders, flow) = (orders(), &task.flow);

@@ -54,7 +54,7 @@ pub fn is_installed(program: &str) -> bool {
     Path::new(program).is_file()
 }
 
-/// Keeps the broker of `task`, a [`ServerTask`] in JSON, until standard input ends.
+/// Keeps the broker of `task`, a `ServerTask` in JSON, until standard input ends.
 pub fn keep(task: &str) -> Result<()> {
     let task: ServerTask = serde_json::from_str(task).context("not for a keeper")?;
     if let Some(range) = task.cores {

@@ -79,7 +79,7 @@ fn work_batches(
                 check_size("a task", size, GREETING.len())?;
                 results.send(Greetings::of_worker(number))?;
             }
-            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
+            None if orders.try_recv().is_ok() => return Answer::Measured(meter.end(count)?).print(),
             None => {}
         }
     }
@@ -163,7 +163,7 @@ fn work_blocks(
                 results.pass_on(&tasks)?;
                 count += (size / TASK_SIZE) as u64;
             }
-            None if orders.try_recv().is_ok() => return Ok(Answer::Measured(meter.end(count)?).print()?),
+            None if orders.try_recv().is_ok() => return Answer::Measured(meter.end(count)?).print(),
             None => {}
         }
     }

@@ -135,6 +135,43 @@ impl Component for StreamComponent {
     }
 }
 
+/// A stream, or the listener that will accept it.
+pub(super) enum Link {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+    Open(File),
+}
+
+impl Link {
+    pub fn open(&mut self) -> Result<()> {
+        let failed = failed("accept");
+        let descriptor = match self {
+            Self::Open(_) => return Ok(()),
+            Self::Unix(listener) => OwnedFd::from(listener.accept().map_err(&failed)?.0),
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().map_err(&failed)?;
+                stream.set_nodelay(true).map_err(&failed)?;
+                OwnedFd::from(stream)
+            }
+        };
+        *self = Self::Open(File::from(descriptor));
+        Ok(())
+    }
+
+    pub fn stream(&mut self) -> Result<&mut File> {
+        match self {
+            Self::Open(stream) => Ok(stream),
+            _ => Err(failed("stream")("used before the other end was there")),
+        }
+    }
+
+    /// The same stream once more.
+    pub fn share(&mut self) -> Result<Link> {
+        let share = self.stream()?.try_clone();
+        Ok(Link::Open(share.map_err(failed("dup"))?))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Contender, Opening, StreamLimit};
@@ -178,42 +215,5 @@ mod tests {
     fn bodies_larger_than_the_buffers_arrive() {
         check(Transport::Tcp, 32 * 1024, 300);
         check(Transport::Ipc, 128 * 1024, 300);
-    }
-}
-
-/// A stream, or the listener that will accept it.
-pub(super) enum Link {
-    Tcp(TcpListener),
-    Unix(UnixListener),
-    Open(File),
-}
-
-impl Link {
-    pub fn open(&mut self) -> Result<()> {
-        let failed = failed("accept");
-        let descriptor = match self {
-            Self::Open(_) => return Ok(()),
-            Self::Unix(listener) => OwnedFd::from(listener.accept().map_err(&failed)?.0),
-            Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().map_err(&failed)?;
-                stream.set_nodelay(true).map_err(&failed)?;
-                OwnedFd::from(stream)
-            }
-        };
-        *self = Self::Open(File::from(descriptor));
-        Ok(())
-    }
-
-    pub fn stream(&mut self) -> Result<&mut File> {
-        match self {
-            Self::Open(stream) => Ok(stream),
-            _ => Err(failed("stream")("used before the other end was there")),
-        }
-    }
-
-    /// The same stream once more.
-    pub fn share(&mut self) -> Result<Link> {
-        let share = self.stream()?.try_clone();
-        Ok(Link::Open(share.map_err(failed("dup"))?))
     }
 }

@@ -86,7 +86,7 @@ struct SyncClient<'a> {
 impl Asks for SyncClient<'_> {
     fn ask(&mut self, body: &[u8]) -> Result<()> {
         self.request = body.to_vec();
-        Ok(self.socket.send_frames(&[CLIENT, SERVICE, body])?)
+        self.socket.send_frames(&[CLIENT, SERVICE, body])
     }
 
     fn reply(&mut self) -> Result<&[u8]> {
@@ -109,7 +109,7 @@ struct AsyncClient {
 
 impl Asks for AsyncClient {
     fn ask(&mut self, body: &[u8]) -> Result<()> {
-        Ok(send(&self.socket, &[EMPTY, CLIENT, SERVICE, body], &[])?)
+        send(&self.socket, &[EMPTY, CLIENT, SERVICE, body], &[])
     }
 
     fn reply(&mut self) -> Result<&[u8]> {
