@@ -17,10 +17,8 @@ use plain::{PlainClient, PlainServer};
 
 use super::command::Command;
 use super::greeting;
-use super::handshake::HandshakeError;
-use super::metadata::Properties;
-use super::role::{Acceptance, Credentials, Entropy, Role};
-use crate::blame::escaped;
+use super::progress::{HandshakeError, Progress};
+use super::role::{Acceptance, Entropy, Role};
 
 /// A mechanism in progress.
 #[derive(Clone, Debug)]
@@ -31,17 +29,6 @@ pub(super) enum Mechanism {
     PlainServer(PlainServer),
     CurveClient(Box<CurveClient>),
     CurveServer(Box<CurveServer>),
-}
-
-/// How far a mechanism got.
-#[derive(Debug)]
-pub(super) enum Progress {
-    /// It waits for a command of the peer.
-    Waits,
-    /// It waits for a verdict.
-    Asks(Credentials),
-    /// It is over, and these are the peer's properties.
-    Done(Properties),
 }
 
 impl Mechanism {
@@ -154,9 +141,4 @@ impl Mechanism {
             _ => None,
         }
     }
-}
-
-/// A command that a mechanism has no place for.
-fn unexpected(command: &Command<'_>) -> HandshakeError {
-    HandshakeError::UnexpectedCommand { name: escaped(command.name()) }
 }

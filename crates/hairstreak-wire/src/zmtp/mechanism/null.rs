@@ -2,9 +2,8 @@
 //! the most that a server can do is to be asked before it says anything.
 
 use crate::zmtp::command::{self, Command};
-use crate::zmtp::handshake::HandshakeError;
-use crate::zmtp::mechanism::{Progress, unexpected};
 use crate::zmtp::metadata;
+use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::Credentials;
 
 /// One side of NULL.

@@ -15,9 +15,8 @@
 use zeroize::Zeroizing;
 
 use crate::zmtp::command::{self, Command};
-use crate::zmtp::handshake::HandshakeError;
-use crate::zmtp::mechanism::{Progress, unexpected};
 use crate::zmtp::metadata;
+use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::{Credentials, Login};
 
 /// The reason in the ERROR of libzmq's server.

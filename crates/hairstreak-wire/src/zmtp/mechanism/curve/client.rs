@@ -5,9 +5,8 @@ use super::key::{KEY_SIZE, KeyPair, PublicKey, SecretKey};
 use super::sealed::{BoxKey, TAG_SIZE, numbered, salted};
 use super::traffic::CurveCipher;
 use crate::zmtp::command::{self, Command};
-use crate::zmtp::handshake::HandshakeError;
-use crate::zmtp::mechanism::{Progress, unexpected};
 use crate::zmtp::metadata;
+use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::Entropy;
 
 const HELLO_NUMBER: u64 = 1;

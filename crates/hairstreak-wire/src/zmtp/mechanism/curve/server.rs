@@ -7,9 +7,8 @@ use super::key::{KEY_SIZE, KeyPair, PublicKey, SecretKey};
 use super::sealed::{BoxKey, TAG_SIZE, numbered, salted};
 use super::traffic::CurveCipher;
 use crate::zmtp::command::{self, Command};
-use crate::zmtp::handshake::HandshakeError;
-use crate::zmtp::mechanism::{Progress, unexpected};
 use crate::zmtp::metadata::{self, Properties};
+use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::{Acceptance, Credentials, Entropy};
 
 const READY_NUMBER: u64 = 1;
