@@ -36,16 +36,14 @@ use std::time::Duration;
 
 use zeroize::Zeroizing;
 
-use super::command::{self, Command, CommandError};
-use super::frame::{self, FrameError};
-use super::greeting::{self, GREETING_SIZE, Greeting, GreetingError, START_SIZE};
+use super::command::{self, Command};
+use super::frame;
+use super::greeting::{self, GREETING_SIZE, Greeting, START_SIZE};
 use super::mechanism::Mechanism;
 use super::mechanism::curve::CurveCipher;
-use super::metadata::MetadataError;
-use super::peer::{LocalPeer, PeerError, RemotePeer};
+use super::peer::{LocalPeer, RemotePeer};
 use super::progress::{HandshakeError, Progress};
 use super::role::{Acceptance, Credentials, Entropy, Role, Verdict};
-use crate::Blame;
 use crate::blame::escaped;
 
 /// What a peer may make us hold.
