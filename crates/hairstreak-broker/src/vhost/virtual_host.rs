@@ -586,7 +586,7 @@ impl VirtualHost {
         if is_at_rest { timers.next() } else { Some(0) }
     }
 
-    /// Has an operator's settings take effect.
+    /// Replaces the settings of operators.
     pub fn set_settings(&mut self, settings: HostSettings) {
         self.parts.settings = settings;
     }

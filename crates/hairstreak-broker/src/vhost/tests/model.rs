@@ -1,10 +1,9 @@
 //! Random operations by seed against a plain model: vectors that are searched from end to end.
 //!
 //! - `rules`: which queues there are, and how they behave
-//! - `plain`, `consumers`, `bindings`, `policies`: the model
+//! - `plain`, `consumers`, `policies`: the model
 //! - `world`: the virtual host and the model side by side, and the operations on both
 
-mod bindings;
 mod consumers;
 mod plain;
 mod policies;

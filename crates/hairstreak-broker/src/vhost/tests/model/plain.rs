@@ -1,4 +1,4 @@
-//! The plain model: queues as vectors, and no thought of speed. Here are the messages; consumers and bindings are beside.
+//! The plain model: queues as vectors, bindings as a list, and patterns that are compared word by word. `consumers` has the consumers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,6 +7,10 @@ use super::consumers::{PlainChannel, PlainConsumer};
 use super::policies::PlainPolicies;
 use super::rules::Rules;
 use crate::stats::QueueStats;
+
+pub(super) const EXCHANGES: [&str; 3] = ["amq.direct", "amq.fanout", "amq.topic"];
+pub(super) const KEYS: [&str; 5] = ["a", "b", "a.b", "a.b.c", "b.a.b"];
+pub(super) const PATTERNS: [&str; 9] = ["a", "b", "a.b", "#", "a.#", "#.b", "*.b", "a.*.c", "a.#.c"];
 
 /// A message in a queue.
 #[derive(Clone, Debug, PartialEq)]
@@ -307,6 +311,19 @@ impl Plain {
             .collect::<BTreeSet<_>>()
             .len()
     }
+
+    /// The queues that a message reaches.
+    pub(super) fn route(&self, exchange: &str, key: &'static str) -> Vec<&'static str> {
+        if exchange.is_empty() {
+            return self.queues.contains_key(key).then_some(key).into_iter().collect();
+        }
+        let is_bound = |name: &str| {
+            let mut bindings =
+                self.bindings.iter().filter(|(source, _, queue)| *source == exchange && *queue == name);
+            bindings.any(|(_, pattern, _)| leads(exchange, pattern, key))
+        };
+        self.queues.keys().copied().filter(|name| is_bound(name)).collect()
+    }
 }
 
 #[test]
@@ -329,4 +346,27 @@ fn dead_letters_for_one_queue_do_not_wait_for_those_for_another() {
     assert_eq!(bodies(&plain, "sorted"), ["1"]);
     plain.write_letters();
     assert_eq!(bodies(&plain, "sorted"), ["2", "1"]);
+}
+
+/// Whether the words of a key match those of a pattern.
+fn matches(pattern: &[&str], key: &[&str]) -> bool {
+    match pattern {
+        [] => key.is_empty(),
+        ["#", rest @ ..] => (0..=key.len()).any(|count| matches(rest, &key[count..])),
+        ["*", rest @ ..] => !key.is_empty() && matches(rest, &key[1..]),
+        [word, rest @ ..] => key.first() == Some(word) && matches(rest, &key[1..]),
+    }
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split('.').collect()
+}
+
+/// Whether a binding with that pattern leads messages with that key.
+fn leads(exchange: &str, pattern: &str, key: &str) -> bool {
+    match exchange {
+        "amq.direct" => pattern == key,
+        "amq.fanout" => true,
+        _ => matches(&words(pattern), &words(key)),
+    }
 }

@@ -1,7 +1,6 @@
 //! Operations on messages: they are published, taken and settled.
 
-use super::super::bindings::{EXCHANGES, KEYS};
-use super::super::plain::Post;
+use super::super::plain::{EXCHANGES, KEYS, Post};
 use super::*;
 
 impl World {

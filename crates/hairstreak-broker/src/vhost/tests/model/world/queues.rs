@@ -1,6 +1,6 @@
 //! Operations on queues and bindings, and the passing of time.
 
-use super::super::bindings::{EXCHANGES, KEYS, PATTERNS};
+use super::super::plain::{EXCHANGES, KEYS, PATTERNS};
 use super::super::policies::{PlainPolicies, PlainPolicy};
 use super::super::rules::declaration_of;
 use super::*;
