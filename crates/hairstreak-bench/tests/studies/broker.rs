@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
-use crate::BINARY;
+use crate::{BINARY, alone_with_rabbitmq};
 
 const TINY: &str = "--no-node --repeat 2 --sample-ms 20 --connections 20";
 
@@ -73,6 +73,7 @@ fn every_message_of_every_row_arrives_at_the_limit() {
 
 #[test]
 fn rabbitmq_has_everything_of_its_own_and_leaves_nothing_behind() {
+    let _alone = alone_with_rabbitmq();
     let text = succeed(&format!("{TINY} --case in-out,connections --size 16"));
     if text.contains("no RabbitMQ here") {
         return;

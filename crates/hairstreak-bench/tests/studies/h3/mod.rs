@@ -14,7 +14,7 @@ use self::hosts::{Agent, Network};
 use hairstreak_testkit::{BoundedChild, BoundedCommand};
 use serde_json::Value;
 
-use crate::BINARY;
+use crate::{BINARY, alone_with_rabbitmq};
 
 /// Few messages in little memory.
 const TINY: &str = "--scale 0.0001 --memory 256";
@@ -81,6 +81,7 @@ fn check_record(record: &Value) -> (String, String) {
 
 #[test]
 fn every_message_arrives_across_each_transport_and_in_each_queue_and_all_files_say_the_same() {
+    let _alone = alone_with_rabbitmq();
     let folder = Folder::new("all");
     let options = format!("{TINY} --size 8,131072 --transport tcp,shm --json");
     let report: Value = serde_json::from_str(&succeed(run(&options, &folder))).unwrap();
@@ -173,6 +174,7 @@ fn check_html(html: &str) {
 
 #[test]
 fn a_data_vortex_carries_every_message_and_its_rates_are_in_its_own_time() {
+    let _alone = alone_with_rabbitmq();
     let folder = Folder::new("vortex");
     let options = "--scale 0.001 --memory 16 --size 256 --transport vortex --json";
     let report: Value = serde_json::from_str(&succeed(run(options, &folder))).unwrap();
@@ -207,6 +209,7 @@ fn the_tables_name_the_scale_and_the_paper() {
 
 #[test]
 fn agents_on_other_hosts_send_and_receive_across_the_network() {
+    let _alone = alone_with_rabbitmq();
     let network = Network::new();
     let agents = ["one", "two"].map(|host| {
         let address = format!("{}:7700", Network::address(host));
