@@ -7,8 +7,8 @@
 //! amqps://broker.example/?cacertfile=ca.pem    tcp with TLS, port 5671
 //! ```
 //!
-//! Each part may have percent escapes. Without a user it is guest, without a virtual host it is /. Behind a question mark amqps has the files of TLS, as
-//! RabbitMQ's own clients name them; other parameters are for other clients.
+//! Each part may have percent escapes. The default user is guest, and the default virtual host is /. Query parameters of amqps
+//! name the TLS files, with the names of RabbitMQ's own clients. Other parameters are for other clients.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ const VIRTUAL_HOST: &str = "/";
 /// The longest name of a virtual host that a connection can open.
 const VIRTUAL_HOST_SIZE_MAX: usize = 255;
 
-/// Where the broker is and who logs in.
+/// Address of a broker, and the user who logs in there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Address {
     /// The broker.
@@ -35,7 +35,7 @@ pub struct Address {
     pub password: String,
     /// The virtual host; `/` if the address names none.
     pub virtual_host: String,
-    /// Whether the address names a user.
+    /// True if the address names a user.
     pub has_user: bool,
     /// The parameters of TLS. `None`: no TLS.
     pub tls: Option<UrlTls>,

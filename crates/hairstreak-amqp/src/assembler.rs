@@ -86,7 +86,7 @@ impl Assembler {
             }
             _ => Event::Reply(Reply(payload.to_vec())),
         };
-        // A close may come within a message, which nobody completes any more.
+        // A close may arrive in the middle of a message. That message is never completed.
         let is_close = matches!(event, Event::ChannelClosed(_) | Event::ConnectionClosed(_));
         if self.message.take().is_some() && !is_close {
             return Err(ClientError::Unexpected("a method within a message"));

@@ -39,14 +39,14 @@ pub struct Connection {
     assembler: Assembler,
     /// Events that came before an awaited answer.
     events: VecDeque<Event>,
-    /// The broker has closed the channel: nothing may be asked of it.
+    /// The broker has closed the channel: no request may use it.
     is_channel_closed: bool,
     /// Nothing more comes, for this reason.
     ended: Option<io::Error>,
 }
 
 impl Connection {
-    /// Returns a connection whose login has not begun.
+    /// Returns a connection before its login.
     pub fn new(stream: Stream) -> Connection {
         Connection {
             stream,
@@ -67,7 +67,7 @@ impl Connection {
         &mut self.output
     }
 
-    /// Whether the broker has closed the channel.
+    /// Returns true if the broker has closed the channel.
     pub fn is_channel_closed(&self) -> bool {
         self.is_channel_closed
     }
@@ -111,8 +111,8 @@ impl Connection {
         }
     }
 
-    /// Sends the output, then waits until bytes have come, one of `others` can be read, or the deadline is over. Returns the `others` that can be
-    /// read.
+    /// Sends the output, then waits until bytes have come, one of `others` can be read, or the deadline is over. Returns the
+    /// `others` that can be read.
     ///
     /// # Errors
     ///
@@ -151,7 +151,7 @@ impl Connection {
         Ok(answer)
     }
 
-    /// Sends as much as the socket takes. That it is broken is told by reading: the broker may have said why.
+    /// Sends as much as the socket takes. A broken connection is reported by the next read: the broker may have sent the reason.
     fn write_some(&mut self) {
         let mut written = 0;
         while written < self.output.len() {
@@ -163,7 +163,7 @@ impl Connection {
             }
         }
         self.output.drain(..written);
-        // An error is told by reading, too.
+        // A read reports the error, too.
         let _ = self.stream.flush();
     }
 

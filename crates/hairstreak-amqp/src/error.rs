@@ -70,7 +70,7 @@ pub enum ClientError {
     TooLarge(u64),
 }
 
-/// The reason, and what may help.
+/// Returns the reason and a possible remedy.
 fn tls_reason(error: &io::Error) -> String {
     let reason = error.to_string();
     let help = [

@@ -22,7 +22,7 @@ pub enum Event {
     Delivery {
         /// The number for the acknowledgement.
         delivery_tag: u64,
-        /// Whether the message may have been delivered before.
+        /// True if the message may have been delivered before.
         is_redelivered: bool,
         /// The message.
         content: Content,
@@ -38,14 +38,14 @@ pub enum Event {
     Ack {
         /// The number of the publish.
         delivery_tag: u64,
-        /// Whether all publishes before are confirmed, too.
+        /// True if all earlier publishes are confirmed, too.
         multiple: bool,
     },
     /// A negative confirm (basic.nack).
     Nack {
         /// The number of the publish.
         delivery_tag: u64,
-        /// Whether all publishes before are refused, too.
+        /// True if all earlier publishes are refused, too.
         multiple: bool,
     },
     /// The broker has ended the consumer.

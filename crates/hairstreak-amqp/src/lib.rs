@@ -4,8 +4,8 @@
 //! Address --open--> Connection: call a method, wait for events, put frames into the output
 //! ```
 //!
-//! The connection has no heartbeats: a program whose output waits for a reader could send none. TCP's keepalive notices
-//! a broker whose host is gone.
+//! The connection has no heartbeats: a program that is blocked on its own output could not send any. TCP's keepalive detects a
+//! broker whose host has failed.
 //!
 //! - `address`: the URL of a broker; `url`: the parts and the percent escapes of any URL
 //! - `stream`: tcp and unix sockets; `secured`: TLS

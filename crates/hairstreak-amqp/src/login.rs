@@ -113,7 +113,7 @@ impl Login<'_> {
             ClientError::Silence { method, .. } => {
                 ClientError::Silence { method, seconds: self.timeout.as_secs() }
             }
-            // This is how some brokers refuse whom they do not know.
+            // Some brokers refuse unknown users in this way.
             ClientError::Ended if method != "the protocol header" => ClientError::Login,
             error => error,
         })

@@ -26,16 +26,16 @@ pub struct Secured {
 pub struct ClientTls {
     /// The roots that the client trusts, and its certificate.
     pub client: TlsClient,
-    /// Whether the client has a certificate of its own.
+    /// True if the client has a certificate of its own.
     pub shows_certificate: bool,
 }
 
-/// Why there is no connection.
+/// A failure to connect.
 #[derive(Debug)]
 pub enum SecureError {
-    /// There is none at all.
+    /// The TCP connection could not be made.
     Connect(io::Error),
-    /// There is one, and the two sides did not agree about TLS.
+    /// The TCP connection was made, and the TLS handshake failed.
     Handshake(io::Error),
 }
 
@@ -57,7 +57,7 @@ impl Secured {
         Ok(Secured { stream, room })
     }
 
-    /// Reads what is there, as a socket that does not block.
+    /// Reads the available bytes, like a socket that does not block.
     pub fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let size = into.len().min(self.room.len());
         let read = self.stream.read(&mut self.room[..size])?;
@@ -65,23 +65,23 @@ impl Secured {
         Ok(read.len())
     }
 
-    /// Writes what there is room for, as a socket that does not block.
+    /// Writes the bytes that there is room for, like a socket that does not block.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.flush()?;
         self.stream.write(&[IoSlice::new(bytes)])
     }
 
-    /// Sends what was taken and had no room.
+    /// Sends the accepted bytes that had no room before.
     pub fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
 
-    /// Whether bytes were taken that have had no room.
+    /// Returns true if accepted bytes wait for room.
     pub fn has_unsent(&self) -> bool {
         self.stream.has_unsent()
     }
 
-    /// Whether bytes are here that the socket tells nothing of.
+    /// Returns true if decrypted bytes are ready. The socket does not report them.
     pub fn has_news(&self) -> bool {
         self.stream.has_news()
     }
@@ -94,7 +94,7 @@ impl AsFd for Secured {
     }
 }
 
-/// Goes on until the stream is established.
+/// Continues until the stream is established.
 fn establish(stream: &mut Stream, deadline: Instant) -> io::Result<()> {
     loop {
         let wanted = match stream.establish()? {

@@ -17,7 +17,7 @@ use super::address::Place;
 use super::error::ClientError;
 use super::secured::{SecureError, Secured};
 
-/// After so much silence the system asks the broker's host whether it is there, then this often, so many times.
+/// Silence before the first keepalive probe to the broker's host, then the interval and the number of probes.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_COUNT: u32 = 3;
@@ -84,12 +84,12 @@ impl Stream {
         }
     }
 
-    /// Whether accepted bytes wait for room.
+    /// Returns true if accepted bytes wait for room.
     pub fn has_unsent(&self) -> bool {
         matches!(self, Stream::Secured(stream) if stream.has_unsent())
     }
 
-    /// Whether TLS has decrypted bytes that were not read: the socket does not report them.
+    /// Returns true if TLS has decrypted bytes that were not read: the socket does not report them.
     pub fn has_news(&self) -> bool {
         matches!(self, Stream::Secured(stream) if stream.has_news())
     }
@@ -137,7 +137,7 @@ fn connect_tls(host: &str, port: u16, tls: &TlsClient, deadline: Instant) -> Res
     Err(ClientError::Connect(named(host, port), last))
 }
 
-/// The addresses of a host. A look-up that takes longer is left to itself.
+/// Returns the addresses of a host. A look-up that takes longer is abandoned.
 fn resolve(host: &str, port: u16, deadline: Instant) -> Result<Vec<net::SocketAddr>, ClientError> {
     let failed = |error| ClientError::Connect(named(host, port), error);
     let address = TcpAddress { host: host.to_owned(), port };

@@ -1,7 +1,7 @@
-//! `AppendBuffer`: memory that bytes are appended to and that never moves, on huge pages if asked for.
+//! `AppendBuffer`: append-only memory that never moves, on huge pages if requested.
 //!
-//! Memory on common pages costs a page fault for each 4 KiB that is used for the first time: more than what is copied
-//! there costs. A huge page costs one fault for 2 MiB, and all of the 2 MiB at the first byte.
+//! On common pages, the first use of each 4 KiB costs a page fault, which takes longer than copying the 4 KiB. A huge
+//! page costs one fault for 2 MiB, and uses all of the 2 MiB at the first byte.
 //!
 //! Invariant: the first `size` bytes are initialised.
 
@@ -13,10 +13,10 @@ use rustix::mm::{Advice, madvise};
 
 /// The size of a huge page, in bytes.
 pub const HUGE_PAGE_SIZE: usize = 2 << 20;
-/// The alignment of a buffer on common pages: a cache line.
+/// Alignment of a buffer on common pages: a cache line.
 const ALIGNMENT: usize = 64;
 
-/// Memory of a fixed capacity that bytes are appended to.
+/// Append-only memory of a fixed capacity.
 pub struct AppendBuffer {
     start: NonNull<u8>,
     size: usize,
@@ -34,12 +34,12 @@ impl AppendBuffer {
     pub const EMPTY: AppendBuffer =
         AppendBuffer { start: NonNull::dangling(), size: 0, capacity: 0, alignment: ALIGNMENT };
 
-    /// A buffer for `capacity` bytes on common pages.
+    /// Creates a buffer for `capacity` bytes on common pages.
     pub fn new(capacity: usize) -> AppendBuffer {
         AppendBuffer::with_alignment(capacity, ALIGNMENT)
     }
 
-    /// A buffer for `capacity` bytes, rounded up to huge pages, on huge pages where the system has them.
+    /// Creates a buffer for `capacity` bytes, rounded up to huge pages, on huge pages where the system has them.
     pub fn huge(capacity: usize) -> AppendBuffer {
         let buffer = AppendBuffer::with_alignment(capacity.next_multiple_of(HUGE_PAGE_SIZE), HUGE_PAGE_SIZE);
         if !cfg!(miri) && buffer.capacity > 0 {
@@ -62,24 +62,24 @@ impl AppendBuffer {
         AppendBuffer { start, size: 0, capacity, alignment }
     }
 
-    /// How many bytes there are.
+    /// Returns the number of bytes.
     #[inline]
     pub fn len(&self) -> usize {
         self.size
     }
 
-    /// Whether there are no bytes.
+    /// Returns whether the buffer is empty.
     pub fn is_empty(&self) -> bool {
         self.size == 0
     }
 
-    /// How many bytes there may be.
+    /// Returns the capacity in bytes.
     #[inline]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         // SAFETY: the first `size` bytes are initialised, and only `append`, which borrows the buffer mutably, writes.
@@ -102,13 +102,13 @@ impl AppendBuffer {
         self.size += bytes.len();
     }
 
-    /// Forgets the bytes. The memory stays.
+    /// Drops the bytes. The memory stays.
     pub fn clear(&mut self) {
         self.size = 0;
     }
 }
 
-/// The layout of a buffer's memory.
+/// Returns the layout of a buffer's memory.
 fn layout(capacity: usize, alignment: usize) -> Layout {
     // INVARIANT: the alignment is a power of two, and no capacity comes near the size of the address space.
     Layout::from_size_align(capacity, alignment).expect("a layout for memory that exists")

@@ -1,11 +1,11 @@
-//! `Block`: bytes on the heap with a reference count that is handed out in bulk.
+//! `Block`: bytes on the heap with a reference count that is taken in bulk.
 //!
-//! A read buffer gives out thousands of slices of one block. Counting each with an atomic would
-//! cost as much as the rest of receiving it, so the buffer takes a large credit of references at
-//! once, gives them away without touching the count, and returns what is left when it is done.
+//! A read buffer gives out thousands of slices of one block. An atomic operation for each slice would cost as much as
+//! the rest of the receive path. The buffer therefore takes a large credit of references at once, and gives them away
+//! without touching the count. At the end it returns the unused references.
 //!
-//! Invariants: the block is freed, or goes back to its pool, when its count reaches zero; bytes that a slice can see are never
-//! written again while more references exist than the writer's own.
+//! Invariants: the block is freed, or returns to its pool, when its count reaches zero. Bytes visible to a slice are
+//! never written while references other than the writer's exist.
 
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -14,13 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering, fence};
 
 use crate::pool::{BlockPool, Class};
 
-/// Bytes past the capacity of every block that may be read (not written): copies of small bodies
-/// take a fixed width.
+/// Readable (not writable) bytes past the capacity of every block: copies of small bodies have a fixed width.
 pub(crate) const SLACK: usize = 64;
 
 pub(crate) struct Header {
     references: AtomicUsize,
-    /// Where the block goes when nobody refers to it any more, and what it is there.
+    /// The pool that takes the block back after its last reference, and the block's size class there.
     home: Option<(Arc<BlockPool>, Class)>,
     storage: Storage,
 }
@@ -28,11 +27,11 @@ pub(crate) struct Header {
 enum Storage {
     /// `capacity + SLACK` bytes, initialised only as far as their writer says.
     Raw(Box<[MaybeUninit<u8>]>),
-    /// A vector taken over from the application; no slack.
+    /// A vector taken over from the application, without slack.
     Vec(Vec<u8>),
 }
 
-/// One or more references to a block. Which, its holder knows; it has no `Drop` for that reason.
+/// One or more references to a block. The holder knows the number, so the type has no `Drop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(NonNull<Header>);
 
@@ -42,8 +41,8 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// A block of at least `capacity` bytes, not initialised, with `references` references, and where its
-    /// bytes start; a spare one of the pool if there is one.
+    /// Returns a block of at least `capacity` uninitialised bytes with `references` references, and the start of its
+    /// bytes. Takes a spare block of the pool if there is one.
     pub(crate) fn pooled(pool: &Arc<BlockPool>, capacity: usize, references: usize) -> (Block, NonNull<u8>) {
         let Some(class) = Class::for_size(capacity) else {
             return Block::new(raw(capacity), references, None);
@@ -58,7 +57,7 @@ impl Block {
         }
     }
 
-    /// A block that owns the vector, with one reference, and where its bytes start.
+    /// Returns a block that owns the vector, with one reference, and the start of its bytes.
     pub(crate) fn from_vec(bytes: Vec<u8>) -> (Block, NonNull<u8>) {
         Block::new(Storage::Vec(bytes), 1, None)
     }
@@ -81,11 +80,11 @@ impl Block {
     }
 
     fn header(&self) -> &Header {
-        // SAFETY: whoever holds a `Block` holds a reference, so the header lives.
+        // SAFETY: the holder of a `Block` holds a reference, so the header lives.
         unsafe { self.0.as_ref() }
     }
 
-    /// Bytes that it has room for.
+    /// Returns the capacity in bytes.
     pub(crate) fn capacity(self) -> usize {
         match &self.header().storage {
             Storage::Raw(bytes) => bytes.len() - SLACK,
@@ -93,7 +92,7 @@ impl Block {
         }
     }
 
-    /// What tells it from the others that are there.
+    /// Returns the address, which identifies the block among all live blocks.
     pub(crate) fn address(self) -> usize {
         self.0.addr().get()
     }
@@ -103,12 +102,12 @@ impl Block {
         self.header().references.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// How many references there are.
+    /// Returns the number of references.
     pub(crate) fn references(self) -> usize {
         self.header().references.load(Ordering::Acquire)
     }
 
-    /// Gives `count` references back; with the last the block goes home, or is freed.
+    /// Gives `count` references back. With the last reference the block returns to its pool, or is freed.
     ///
     /// # Safety
     /// The caller holds at least `count` references and uses none of them afterwards.

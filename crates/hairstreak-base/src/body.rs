@@ -1,18 +1,18 @@
-//! `Body`: the last frames of a message, kept with it.
+//! `Body`: the last frames of a message, kept together with the message.
 
 use crate::bytes::Bytes;
 use crate::message::Message;
 
-/// What follows the head of a message, which may end within a frame.
+/// The part of a message behind its head. The head may end within a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Body {
     message: Message,
-    /// Where the body begins among its frames.
+    /// Index of the frame in which the body begins.
     index: usize,
 }
 
 impl Body {
-    /// The frames from `index` on, the first of them without its first `start` bytes.
+    /// Returns the frames from `index` on. The first of them lacks its first `start` bytes.
     pub fn new(message: Message, index: usize, start: usize) -> Body {
         if start == 0 {
             return Body { message, index };
@@ -26,17 +26,19 @@ impl Body {
         Body { message, index: 0 }
     }
 
-    /// Whether it keeps far more memory than it needs, what is before it included: see [`Bytes::is_wasteful`].
+    /// Returns whether the body keeps far more memory than it needs, including the head before it: see
+    /// [`Bytes::is_wasteful`].
     pub fn is_wasteful(&self) -> bool {
         self.message.as_frames().iter().any(Bytes::is_wasteful)
     }
 
-    /// Copies the frames that keep far more memory than they need, for who keeps it; see [`Message::compact`].
+    /// Copies the frames that keep far more memory than they need. Called before the body is stored; see
+    /// [`Message::compact`].
     pub fn compact(&mut self) {
         self.message.compact();
     }
 
-    /// Its frames.
+    /// Returns the frames of the body.
     #[inline]
     pub fn frames(&self) -> &[Bytes] {
         self.message.as_frames().get(self.index..).unwrap_or_default()

@@ -1,7 +1,7 @@
-//! `Bytes`: immutable bytes. Short ones are held inside the value; long ones are a counted slice of a block.
+//! `Bytes`: immutable bytes. Short ones are stored inside the value; long ones are a counted slice of a block.
 //!
-//! The value is 64 bytes wide, one cache line, so that a ring slot is a line. A clone of long bytes counts a
-//! reference; no clone copies more than a line.
+//! The value is 64 bytes wide, one cache line, so that a ring slot is a line. Cloning long bytes adds a reference; no
+//! clone copies more than a line.
 
 use std::fmt;
 use std::mem::MaybeUninit;
@@ -13,17 +13,17 @@ use crate::copy::copy_short;
 use crate::pool::BlockPool;
 use crate::read_buffer::BodyBuffer;
 
-/// The longest content that is held inside the value, in bytes.
+/// Longest content that is stored inside the value, in bytes.
 pub const INLINE_SIZE_MAX: usize = 62;
 
-/// The value is wasteful when it keeps more than this many times its size in memory.
+/// A value is wasteful when it keeps more than this many times its size in memory.
 const WASTE_FACTOR: usize = 4;
 
 /// Immutable bytes, cheap to clone.
 pub struct Bytes(Repr);
 
-/// Short bytes lie in memory as in a ring's record: [`SHORT`], the size, the bytes. One copy of a fixed width
-/// moves them ([`Bytes::set_short`]).
+/// Short bytes have the same layout in memory as in a ring's record: [`SHORT`], the size, the bytes. One copy of a
+/// fixed width moves them ([`Bytes::set_short`]).
 #[repr(u8)]
 enum Repr {
     Inline(Inline) = SHORT,
@@ -36,16 +36,16 @@ struct Inline {
     bytes: [MaybeUninit<u8>; INLINE_SIZE_MAX],
 }
 
-/// The first byte of short bytes, in memory and in a ring.
+/// First byte of short bytes, in memory and in a ring.
 pub(crate) const SHORT: u8 = 0;
-/// The first byte of long bytes, in memory and in a ring.
+/// First byte of long bytes, in memory and in a ring.
 pub(crate) const SLICE: u8 = 1;
-/// How much of the memory of long bytes means anything.
+/// Size of the meaningful part of long bytes in memory.
 pub(crate) const SLICE_SIZE: usize = 8 + size_of::<Slice>();
-/// The size of what precedes short bytes: [`SHORT`] and the size.
+/// Size of the header of short bytes: [`SHORT`] and the size.
 pub(crate) const SHORT_HEADER_SIZE: usize = 2;
 
-/// One reference to `block`, and the part of it that is meant.
+/// One reference to `block`, and a part of the block.
 #[repr(C)]
 struct Slice {
     block: Block,
@@ -65,7 +65,7 @@ impl Bytes {
     pub const EMPTY: Bytes =
         Bytes(Repr::Inline(Inline { size: 0, bytes: [MaybeUninit::uninit(); INLINE_SIZE_MAX] }));
 
-    /// A copy of `bytes`.
+    /// Returns a copy of `bytes`.
     #[inline]
     pub fn copy_of(bytes: &[u8]) -> Bytes {
         if bytes.len() <= INLINE_SIZE_MAX {
@@ -76,7 +76,7 @@ impl Bytes {
         }
     }
 
-    /// A copy of `bytes`, a long one in a block of the pool.
+    /// Returns a copy of `bytes`. Long bytes go to a block of the pool.
     pub fn pooled_copy_of(bytes: &[u8], pool: &Arc<BlockPool>) -> Bytes {
         if bytes.len() <= INLINE_SIZE_MAX {
             return Bytes::copy_of(bytes);
@@ -86,7 +86,7 @@ impl Bytes {
         body.finish()
     }
 
-    /// Takes the vector over; only a short one is copied.
+    /// Takes the vector over. Only a short one is copied.
     pub fn from_vec(bytes: Vec<u8>) -> Bytes {
         if bytes.len() <= INLINE_SIZE_MAX {
             return Bytes::copy_of(&bytes);
@@ -106,18 +106,18 @@ impl Bytes {
         Bytes(Repr::Inline(Inline { size: size as u8, bytes }))
     }
 
-    /// Becomes the short frame that is written at `start`, by a copy of `WIDTH` bytes.
+    /// Replaces this frame by the short frame at `start`, with a copy of `WIDTH` bytes.
     ///
     /// # Safety
-    /// `start` is readable for `WIDTH` bytes, at most 64, of which the first is [`SHORT`], the second a
-    /// size, and that many more are initialised and within `WIDTH`.
+    /// `start` is readable for `WIDTH` bytes, at most 64. The first byte is [`SHORT`], the second is a size, and that
+    /// many bytes behind them are initialised and within `WIDTH`.
     #[inline(always)]
     pub(crate) unsafe fn set_short<const WIDTH: usize>(&mut self, start: *const u8) {
         if self.is_shared() {
             *self = Bytes::EMPTY;
         }
-        // SAFETY: the bytes are those of `Repr::Inline`, by the caller's promise and the layout of a
-        // `repr(u8)` enum (RFC 2195); what was here needs no drop.
+        // SAFETY: the caller promises bytes in the layout of `Repr::Inline`, a `repr(u8)` enum (RFC 2195). The former
+        // value needs no drop.
         unsafe {
             std::ptr::from_mut(self)
                 .cast::<[MaybeUninit<u8>; WIDTH]>()
@@ -125,7 +125,8 @@ impl Bytes {
         }
     }
 
-    /// Becomes a copy of `size` bytes from `start` on, by a copy of `WIDTH` bytes that begins [`SHORT_HEADER_SIZE`] before them.
+    /// Replaces this frame by a copy of `size` bytes from `start` on, with a copy of `WIDTH` bytes that begins
+    /// [`SHORT_HEADER_SIZE`] before them.
     ///
     /// # Safety
     /// `WIDTH` bytes, at most 64, may be read from [`SHORT_HEADER_SIZE`] before `start` on; `size` of them from `start` on
@@ -135,7 +136,7 @@ impl Bytes {
         if self.is_shared() {
             *self = Bytes::EMPTY;
         }
-        // SAFETY: as in `set_short`; what was read before `start` is overwritten by what precedes short bytes.
+        // SAFETY: as in `set_short`. The header of short bytes overwrites the bytes read from before `start`.
         unsafe {
             let to = std::ptr::from_mut(self);
             let from = start.sub(SHORT_HEADER_SIZE).cast::<[MaybeUninit<u8>; WIDTH]>();
@@ -144,7 +145,7 @@ impl Bytes {
         }
     }
 
-    /// Becomes a slice, in place.
+    /// Replaces this frame by a slice, in place.
     ///
     /// # Safety
     /// As [`Bytes::slice`].
@@ -157,7 +158,7 @@ impl Bytes {
         }
     }
 
-    /// Moves a frame that is not short to `to`, as [`Bytes::read_slice`] finds it again.
+    /// Moves a frame that is not short to `to`, in the form that [`Bytes::read_slice`] reads.
     ///
     /// # Safety
     /// The frame is shared ([`Bytes::is_shared`]); `to` is writable for [`SLICE_SIZE`] bytes.
@@ -188,7 +189,7 @@ impl Bytes {
         Bytes(Repr::Slice(Slice { block, start, size }))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[inline]
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
@@ -201,7 +202,7 @@ impl Bytes {
         }
     }
 
-    /// How many bytes.
+    /// Returns the number of bytes.
     #[inline]
     pub fn size(&self) -> usize {
         match &self.0 {
@@ -210,7 +211,7 @@ impl Bytes {
         }
     }
 
-    /// How many frames share the bytes; 0 when they are held inside.
+    /// Returns the number of frames that share the bytes; 0 if they are stored inside.
     #[cfg(test)]
     pub(crate) fn reference_count(&self) -> usize {
         match &self.0 {
@@ -219,7 +220,7 @@ impl Bytes {
         }
     }
 
-    /// Where the bytes lie, unless they are held inside.
+    /// Returns the block with the bytes, unless they are stored inside.
     #[inline]
     pub(crate) fn block(&self) -> Option<Block> {
         match &self.0 {
@@ -228,7 +229,7 @@ impl Bytes {
         }
     }
 
-    /// The frame once more, without counting.
+    /// Returns a copy of the frame without counting a reference.
     ///
     /// # Safety
     /// The caller hands over one reference to its block, if it has one.
@@ -242,7 +243,7 @@ impl Bytes {
         }
     }
 
-    /// What is behind the first `count` bytes; nothing if there are no more. What is short then is copied.
+    /// Returns the bytes behind the first `count`, or no bytes if there are none. A short result is copied.
     pub fn without_first(self, count: usize) -> Bytes {
         let rest = self.as_bytes().get(count..).unwrap_or_default();
         if rest.len() <= INLINE_SIZE_MAX {
@@ -255,12 +256,12 @@ impl Bytes {
                 slice.size -= count;
                 Bytes(Repr::Slice(slice))
             }
-            // INVARIANT: what is held inside is short.
+            // INVARIANT: bytes stored inside are short.
             Repr::Inline(_) => unreachable!(),
         }
     }
 
-    /// The first `count` bytes; all if there are no more. What is short then is copied.
+    /// Returns the first `count` bytes, or all if there are fewer. A short result is copied.
     pub fn first(mut self, count: usize) -> Bytes {
         if count >= self.size() {
             return self;
@@ -274,8 +275,8 @@ impl Bytes {
         }
     }
 
-    /// Whether it keeps more than four times its size in memory: a frame that was read shares its memory with what came before and
-    /// behind it, up to 64 KiB.
+    /// Returns whether the frame keeps more than four times its size in memory. A received frame shares up to 64 KiB
+    /// of memory with the bytes around it.
     pub fn is_wasteful(&self) -> bool {
         match &self.0 {
             Repr::Inline(_) => false,
@@ -283,12 +284,12 @@ impl Bytes {
         }
     }
 
-    /// The frame, for who keeps it: a copy with memory of its own, if it is wasteful.
+    /// Returns the frame for storing: a copy with memory of its own if the frame is wasteful.
     pub fn compacted(&self) -> Bytes {
         if self.is_wasteful() { Bytes::copy_of(self.as_bytes()) } else { self.clone() }
     }
 
-    /// Whether cloning shares the bytes (a long frame) or copies them (a short one).
+    /// Returns whether a clone shares the bytes (a long frame) or copies them (a short one).
     #[inline]
     pub fn is_shared(&self) -> bool {
         matches!(self.0, Repr::Slice(_))

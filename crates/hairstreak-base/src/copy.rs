@@ -1,6 +1,6 @@
-//! Copying short bodies without a call: most messages are shorter than memcpy's set-up is worth.
+//! Copies of short bodies without a call. The set-up of memcpy costs too much for most messages.
 
-/// Copies `size` bytes, `WIDTH` to twice as many, as two blocks that may overlap.
+/// Copies `size` bytes, at least `WIDTH` and at most twice as many, as two blocks that may overlap.
 ///
 /// # Safety
 /// As [`copy_short`].

@@ -1,10 +1,10 @@
-//! The asymmetric fence: a store-load barrier of which one side is free.
+//! The asymmetric fence: a store-load barrier with one free side.
 //!
-//! A thread on a hot path stores, calls [`light`] and loads; a thread about to sleep stores, calls
-//! [`heavy`] and loads. At least one of the two then sees the other's store, as with a sequentially
-//! consistent fence on both sides. The price is moved to the sleeper: `membarrier(2)` makes every
-//! running thread of the process pass a barrier. Where the kernel refuses it (seccomp, Linux before
-//! 4.14) and under loom and Miri both sides are ordinary sequentially consistent fences.
+//! A thread on a hot path stores, calls [`light`] and loads. A thread about to sleep stores, calls [`heavy`] and
+//! loads. At least one of the two then sees the other's store, as with a sequentially consistent fence on both sides.
+//! The sleeper pays: `membarrier(2)` makes every running thread of the process pass a barrier. Both sides are
+//! ordinary sequentially consistent fences where the kernel refuses it (seccomp, Linux before 4.14), and under loom
+//! and Miri.
 
 #[cfg(not(any(loom, miri)))]
 mod imp {
@@ -13,12 +13,12 @@ mod imp {
 
     use rustix::thread::{MembarrierCommand, membarrier};
 
-    /// Set once, before any [`heavy`] relies on it. A `light` that still reads `false` uses a real
-    /// fence, which pairs with either kind of `heavy`.
+    /// Set once, before any [`heavy`] relies on it. A `light` that still reads `false` uses a real fence, which pairs
+    /// with either kind of `heavy`.
     static REGISTERED: AtomicBool = AtomicBool::new(false);
     static REGISTER: Once = Once::new();
 
-    /// Registers the process for membarrier(2); cheap when done already.
+    /// Registers the process for membarrier(2). Repeated calls are cheap.
     pub fn register() {
         REGISTER.call_once(|| {
             let done = membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok();
@@ -26,12 +26,12 @@ mod imp {
         });
     }
 
-    /// Whether [`light`] is free.
+    /// Returns whether [`light`] is free.
     pub fn is_asymmetric() -> bool {
         REGISTERED.load(Ordering::Relaxed)
     }
 
-    /// The free side: between the hot path's store and its load.
+    /// Free side of the fence, between the hot path's store and its load.
     #[inline]
     pub fn light() {
         if REGISTERED.load(Ordering::Relaxed) {
@@ -41,13 +41,13 @@ mod imp {
         }
     }
 
-    /// As [`light`], for who has found the fence asymmetric before.
+    /// Like [`light`], for a caller that has found the fence asymmetric before.
     #[inline]
     pub fn free() {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// The paid side: between the store and the load of a thread about to sleep.
+    /// Expensive side of the fence, between the store and the load of a thread about to sleep.
     pub fn heavy() {
         register();
         fence(Ordering::SeqCst);

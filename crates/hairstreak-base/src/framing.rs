@@ -1,7 +1,7 @@
-//! `Framing`: where a protocol's messages begin and end among encoded bytes.
+//! `Framing`: the boundaries of a protocol's messages in encoded bytes.
 //!
-//! The buffers know no protocol. A protocol hands them its framing as a type parameter, so that the calls are
-//! inlined and cost nothing at run time.
+//! The buffers know no protocol. A protocol passes its framing as a type parameter, so that the calls are inlined and
+//! free at run time.
 
 /// The header at the start of some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,18 +17,19 @@ pub struct Header {
 pub struct FrameShape {
     /// The size of the frame, its header included.
     pub size: usize,
-    /// The frame belongs to no message.
+    /// The frame is not part of a message.
     pub is_command: bool,
-    /// A message ends with the frame.
+    /// The frame ends a message.
     pub ends_message: bool,
 }
 
-/// How the frames of one protocol are encoded.
+/// Encoding of the frames of one protocol.
 pub trait Framing {
-    /// The header at the start of `bytes` if a message of exactly one frame begins there. `None`: the header is not here
-    /// whole, or the frame is of another kind. Then the protocol decodes the bytes itself.
+    /// Returns the header at the start of `bytes` if a message of exactly one frame begins there. `None` if the
+    /// header is incomplete or the frame is of another kind: then the protocol decodes the bytes itself.
     fn single(bytes: &[u8]) -> Option<Header>;
 
-    /// The encoded frame at the start of `bytes`, which this side encoded itself. The body may lie elsewhere. `None`: no bytes are left.
+    /// Returns the encoded frame at the start of `bytes`, which this side encoded itself. The body may lie elsewhere.
+    /// `None` if no bytes are left.
     fn shape(bytes: &[u8]) -> Option<FrameShape>;
 }

@@ -1,28 +1,29 @@
-//! `Lender`: references to a body that is sent again and again, counted ahead.
+//! `Lender`: references to a body that is sent repeatedly, counted in advance.
 //!
-//! The count of a body that one thread sends and another drops lies on a line that both want at every message. Who
-//! puts the same body into a ring for the second time counts many references at once, and gives those back that were
-//! not needed when the ring is published: meanwhile the count is the receiver's.
+//! If one thread sends a body and another drops it, both touch the cache line of its count for each message. A sender
+//! that puts the same body into a ring for the second time takes many references at once. It returns the unused
+//! references when the ring is published; meanwhile only the receiver touches the count.
 //!
-//! Invariants: `left` references to the block of `lent` are this lender's own; nothing is kept behind [`Lender::settle`].
+//! Invariants: `left` references to the block of `lent` belong to this lender; no reference is kept behind
+//! [`Lender::settle`].
 
 use crate::block::Block;
 use crate::bytes::Bytes;
 
-/// References counted at once, at most as many as are published at once.
+/// Number of references counted at once, at most the number published at once.
 const LENT_COUNT: usize = 64;
 
-/// Gives references to bodies away; see the module's description.
+/// Gives out references to bodies; see the module's description.
 #[derive(Debug, Default)]
 pub(crate) struct Lender {
     lent: Option<Block>,
     left: usize,
-    /// Where the last body lies, only to be compared: it may be gone.
+    /// Address of the last body, only for comparison: the body may be freed.
     last: usize,
 }
 
 impl Lender {
-    /// The same body once more.
+    /// Returns another reference to the body.
     #[inline]
     pub(crate) fn reference(&mut self, frame: &Bytes) -> Bytes {
         let Some(block) = frame.block() else { return frame.clone() };
@@ -39,13 +40,13 @@ impl Lender {
         unsafe { frame.counted_copy() }
     }
 
-    /// Gives back what was counted and not needed.
+    /// Gives the unused references back.
     #[inline]
     pub(crate) fn settle(&mut self) {
         if let Some(block) = self.lent.take()
             && self.left > 0
         {
-            // SAFETY: they were counted and given to nobody.
+            // SAFETY: these references were counted and not given out.
             unsafe { block.release(std::mem::take(&mut self.left)) };
         }
     }

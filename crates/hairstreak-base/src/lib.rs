@@ -1,9 +1,8 @@
-//! What Hairstreak's data path is made of: messages and frames, the buffers they are cut from and
-//! encoded into, their pool, the single-producer rings between two engines and between two processes, the lock,
-//! and the timers.
+//! The building blocks of Hairstreak's data path: messages and frames, their read and write buffers and the pool, the
+//! single-producer rings between two engines and between two processes, the lock, and the timers.
 //!
-//! Nothing here knows a protocol, a socket or a clock; [`memory_limit`] alone reads files of the system. The lock and the ring run under loom
-//! (`RUSTFLAGS="--cfg loom"`).
+//! This crate knows no protocol, no socket and no clock; only [`memory_limit`] reads files of the system. The lock
+//! and the ring run under loom (`RUSTFLAGS="--cfg loom"`).
 //!
 //! Reading order: [`Bytes`], [`Message`] and [`Body`], [`ReadBuffer`], [`OutgoingBuffer`], [`BlockPool`], [`AppendBuffer`], [`ring`],
 //! [`byte_ring`], [`Lock`], [`fence`], [`sync`], [`TimerQueue`].

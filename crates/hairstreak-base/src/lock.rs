@@ -1,14 +1,14 @@
-//! `Lock`: mutual exclusion that costs its usual owner no atomic exchange at all.
+//! `Lock`: mutual exclusion without any atomic exchange for its usual owner.
 //!
-//! Anybody takes the lock by one `swap` of its state and releases it by a store. A thread that has
-//! taken it so [`STREAK`] times in a row gets the seat and is the owner from then on: it enters by
-//! making its seat's count odd, looking whether it is still the owner, and leaves by making the count
-//! even. Whoever else comes takes the state, ends the ownership, and waits until the seat is left; the
-//! asymmetric fence ([`crate::fence`]) puts the price of that on them. A streak of exchanges costs
-//! about as much as ending an ownership, so that no pattern of callers pays more than twice.
+//! Any thread takes the lock by one `swap` of its state and releases it by a store. A thread that has taken it so
+//! [`STREAK`] times in a row gets the seat, and is the owner from then on. The owner enters by making its seat's
+//! count odd and checking that it is still the owner. It leaves by making the count even.
+//! Another thread takes the state, ends the ownership, and waits until the seat is left. The asymmetric fence
+//! ([`crate::fence`]) puts the cost of this on the other thread. A streak of exchanges costs about as much as ending
+//! an ownership, so that no pattern of callers pays more than twice.
 //!
-//! The seat belongs to one thread for the life of the lock: another's late step into a seat that has
-//! changed hands could not be told from its new holder's.
+//! The seat belongs to one thread for the life of the lock. If it changed hands, a late step of the former holder
+//! could not be distinguished from a step of the new one.
 //!
 //! ```text
 //!   owner:    seat += 1 (odd); light fence; owner == me ? enter : { seat += 1; as anybody }
@@ -19,10 +19,10 @@
 //!   leaving:  light fence; sleepers != 0 ? futex wake : done
 //!   sleeper:  sleepers += 1; heavy fence; look again, futex wait
 //! ```
-//! Either the owner sees that it is none any more or the other sees the seat taken; either the one
-//! who leaves sees the sleeper counted or the sleeper sees the lock left. A thread that has the lock
-//! and takes it again waits for ever, as with any lock; with debug assertions it panics. It is for
-//! sections of nanoseconds to a few system calls; nobody may sleep while holding it.
+//! Either the owner sees that its ownership has ended, or the other thread sees the seat taken. Either the leaving
+//! thread sees the sleeper counted, or the sleeper sees the lock released. A thread that holds the lock and takes it
+//! again waits for ever, as with any lock; with debug assertions it panics.
+//! The lock is for sections of nanoseconds to a few system calls. A holder of the lock must not sleep.
 
 use std::cell::{Cell, UnsafeCell};
 use std::ops::{Deref, DerefMut};
@@ -33,29 +33,29 @@ use crate::sync::{FutexWord, spin_hint, thread_token};
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// How often a taken lock is looked at before sleeping: about two microseconds.
+/// Number of looks at a taken lock before sleeping: about two microseconds.
 const SPIN_COUNT: u32 = if cfg!(loom) { 1 } else { 60 };
-/// Exchanges in a row by one thread that make it the owner.
+/// Number of exchanges in a row that make a thread the owner.
 const STREAK: u32 = if cfg!(loom) { 1 } else { 256 };
-/// No thread's token.
+/// The token of no thread.
 const NOBODY: usize = 0;
 
 /// A value that one thread at a time may touch; see the module's description.
 #[derive(Debug)]
 pub struct Lock<T> {
-    /// The thread that may enter by its seat; written by who has the state.
+    /// Token of the thread that may enter by its seat. Only the holder of the state writes it.
     owner: AtomicUsize,
-    /// Odd while its thread is inside as the owner.
+    /// Odd while the owner is inside.
     seat: FutexWord,
     state: FutexWord,
     sleepers: AtomicU32,
-    /// Of who has the state.
+    /// Accessed only by the holder of the state.
     record: Record,
     holder: Holder,
     value: UnsafeCell<T>,
 }
 
-/// Who came last, and how often in a row; whose the seat is.
+/// The last thread to take the state, the length of its streak, and the thread that has the seat.
 #[derive(Debug)]
 struct Record {
     last: Cell<usize>,
@@ -63,7 +63,7 @@ struct Record {
     seated: Cell<usize>,
 }
 
-/// Who is inside, which only debug assertions ask. Nothing is ordered by it: each thread looks for itself alone.
+/// The thread inside, used only by debug assertions. It orders nothing: each thread compares it only with itself.
 #[derive(Debug, Default)]
 struct Holder {
     #[cfg(debug_assertions)]
@@ -77,7 +77,7 @@ impl Holder {
         self.token.store(_token, Ordering::Relaxed);
     }
 
-    /// Panics if it is `me`.
+    /// Panics if the holder is `me`.
     #[inline]
     fn assert_not(&self, _me: usize) {
         #[cfg(debug_assertions)]
@@ -85,14 +85,14 @@ impl Holder {
     }
 }
 
-// SAFETY: the lock hands out the value to one thread at a time, so sharing the lock needs only
-// that the value may move between threads. The record is touched by who has the state.
+// SAFETY: the lock hands out the value to one thread at a time, so sharing the lock needs only that the value may
+// move between threads. Only the holder of the state touches the record.
 unsafe impl<T: Send> Sync for Lock<T> {}
 // SAFETY: owning the lock is owning the value.
 unsafe impl<T: Send> Send for Lock<T> {}
 
 impl<T> Lock<T> {
-    /// A free lock around `value`.
+    /// Creates a free lock around `value`.
     pub fn new(value: T) -> Self {
         fence::register();
         Lock {
@@ -106,7 +106,7 @@ impl<T> Lock<T> {
         }
     }
 
-    /// Takes the lock, waiting for it if need be.
+    /// Takes the lock. Waits if the lock is taken.
     pub fn lock(&self) -> LockGuard<'_, T> {
         let me = thread_token();
         self.holder.assert_not(me);
@@ -119,7 +119,7 @@ impl<T> Lock<T> {
         self.enter_by_state(me)
     }
 
-    /// Takes the lock if this thread is its owner: what that costs is worth having in line, and the rest is not.
+    /// Takes the lock if this thread is its owner. This path is short enough to be inlined, unlike the others.
     #[inline]
     pub fn lock_as_owner(&self) -> Option<OwnerGuard<'_, T>> {
         let me = thread_token();
@@ -128,7 +128,7 @@ impl<T> Lock<T> {
         Some(OwnerGuard { lock: self, taken })
     }
 
-    /// Takes the lock if nobody is inside now.
+    /// Takes the lock if it is free now.
     pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
         let me = thread_token();
         if let Some(taken) = self.take_seat(me) {
@@ -142,7 +142,7 @@ impl<T> Lock<T> {
         Some(self.enter_by_state(me))
     }
 
-    /// The owner's way in: what its seat's count is now, `None` if it must go the others' way.
+    /// Enters as the owner. Returns the new count of the seat, or `None` if the thread has to take the state.
     #[inline]
     fn take_seat(&self, me: usize) -> Option<u32> {
         if self.owner.load(Ordering::Relaxed) != me {
@@ -153,7 +153,7 @@ impl<T> Lock<T> {
             return None;
         }
         self.seat.value.store(taken, Ordering::Relaxed);
-        // Where the fence has its price for both, nobody becomes the owner.
+        // With a symmetric fence, no thread becomes the owner.
         fence::free();
         if self.owner.load(Ordering::Relaxed) == me {
             return Some(taken);
@@ -177,7 +177,8 @@ impl<T> Lock<T> {
         self.seat.wake_one();
     }
 
-    /// With the state in hand: the owner goes, and who comes again and again becomes the owner.
+    /// Enters with the state in hand. Ends the ownership of another thread, and makes a thread with a long streak the
+    /// owner.
     #[inline]
     fn enter_by_state(&self, me: usize) -> LockGuard<'_, T> {
         if self.owner.load(Ordering::Relaxed) != NOBODY {
@@ -269,22 +270,22 @@ impl<T> Lock<T> {
     }
 }
 
-/// Whether a seat with this count has its thread inside.
+/// Returns whether a seat with this count is taken.
 #[inline]
 fn is_taken(seat: u32) -> bool {
     seat & 1 == 1
 }
 
-/// Access to the value; dropping it releases the lock.
+/// Access to the value. Dropping the guard releases the lock.
 #[derive(Debug)]
 pub struct LockGuard<'a, T> {
     lock: &'a Lock<T>,
-    /// The seat's count, odd, if the owner entered; 0 if by the state.
+    /// The seat's count, odd, if the owner entered; 0 if the thread took the state.
     taken: u32,
 }
 
 impl<T> LockGuard<'_, T> {
-    /// Whether this thread entered as the owner.
+    /// Returns whether this thread entered as the owner.
     #[inline]
     pub fn is_owners(&self) -> bool {
         is_taken(self.taken)
@@ -320,7 +321,7 @@ impl<T> Drop for LockGuard<'_, T> {
     }
 }
 
-/// As [`LockGuard`], of the owner.
+/// Like [`LockGuard`], for the owner.
 #[derive(Debug)]
 pub struct OwnerGuard<'a, T> {
     lock: &'a Lock<T>,

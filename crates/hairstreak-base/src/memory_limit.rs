@@ -1,23 +1,24 @@
-//! The memory that this process may use: the machine's, or less where a cgroup of the process has a limit; and free memory of the allocator.
+//! The memory that this process may use: the machine's, or less if a cgroup of the process has a limit; and free
+//! memory of the allocator.
 //!
 //! ```text
 //!   /proc/self/cgroup   0::/system.slice/node.service      version 2: /sys/fs/cgroup/system.slice/node.service/memory.max
 //!                       4:memory:/docker/7                 version 1: /sys/fs/cgroup/memory/docker/7/memory.limit_in_bytes
 //! ```
 //!
-//! A limit of a parent holds for its children, so that the smallest limit up to the root counts. A container often shows its own
-//! cgroup as the root: the path of `/proc/self/cgroup` is not there, and the root has the limit.
+//! A limit of a parent applies to its children, so the smallest limit up to the root counts. A container often shows
+//! its own cgroup as the root: then the path of `/proc/self/cgroup` does not exist, and the root has the limit.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 
-/// The bytes that this process may use, those in use included. `None`: the system does not say.
+/// Returns the bytes that this process may use, including those in use. `None` if the system does not say.
 pub fn memory_limit() -> Option<u64> {
     System::new("/").limit()
 }
 
-/// The bytes that new programs can use without swapping, within the limit. `None`: the system does not say.
+/// Returns the bytes that new programs can use without swapping, within the limit. `None` if the system does not say.
 pub fn available_memory() -> Option<u64> {
     System::new("/").available()
 }
@@ -32,7 +33,7 @@ struct Version {
     folder: &'static str,
     limits: &'static [&'static str],
     usage: &'static str,
-    /// The page cache that the kernel drops first, in `memory.stat`.
+    /// Name in `memory.stat` of the page cache that the kernel drops first.
     cache: &'static str,
 }
 
@@ -44,12 +45,12 @@ const VERSION_1: Version = Version {
 };
 const VERSION_2: Version = Version {
     folder: "sys/fs/cgroup",
-    // Above memory.high the kernel slows a process down until it stands.
+    // Above memory.high the kernel throttles a process almost to a halt.
     limits: &["memory.max", "memory.high"],
     usage: "memory.current",
     cache: "inactive_file",
 };
-/// The limit of parents that a container does not show, in `memory.stat` of version 1.
+/// Limit of parents that a container does not show, in `memory.stat` of version 1.
 const HIERARCHICAL_LIMIT: &str = "hierarchical_memory_limit";
 
 impl System {
@@ -67,13 +68,13 @@ impl System {
         left.chain(self.machine("MemAvailable:")).min()
     }
 
-    /// A figure of `/proc/meminfo`, in bytes.
+    /// Returns a value of `/proc/meminfo`, in bytes.
     fn machine(&self, name: &str) -> Option<u64> {
         let kibibytes: u64 = field(&fs::read_to_string(self.root.join("proc/meminfo")).ok()?, name)?;
         kibibytes.checked_mul(1024)
     }
 
-    /// The folders of the cgroups that hold this process, from its own up to the root.
+    /// Returns the folders of the cgroups that hold this process, from its own up to the root.
     fn cgroups(&self) -> Vec<(PathBuf, &'static Version)> {
         let text = fs::read_to_string(self.root.join("proc/self/cgroup")).unwrap_or_default();
         let mut found = Vec::new();
@@ -102,7 +103,7 @@ impl Version {
         limits.chain(self.stat(folder, HIERARCHICAL_LIMIT)).min()
     }
 
-    /// The bytes below the limit, which the page cache leaves when they are needed.
+    /// Returns the bytes below the limit. The page cache counts as free, because the kernel drops it on demand.
     fn left(&self, folder: &Path) -> Option<u64> {
         let limit = self.limit(folder)?;
         let cache = self.stat(folder, self.cache).unwrap_or(0);
@@ -115,12 +116,12 @@ impl Version {
     }
 }
 
-/// The number in a file of its own. `None`: there is no such file, or it says `max`.
+/// Returns the number in a file of its own. `None` if the file does not exist or says `max`.
 fn number(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// The number behind `name` in lines of names and numbers.
+/// Returns the number behind `name` in lines of names and numbers.
 fn field<T: FromStr>(text: &str, name: &str) -> Option<T> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();
@@ -134,7 +135,7 @@ mod tests {
 
     const MACHINE: &str = "MemTotal:       1000 kB\nMemFree: 5 kB\nMemAvailable:   700 kB\n";
 
-    /// A system of these files, in a folder that is removed at the end.
+    /// A system of these files, in a folder that is removed on drop.
     struct Files(System);
 
     impl Files {
@@ -209,8 +210,9 @@ mod tests {
     }
 }
 
-/// Gives free memory of the allocator back to the system. With the GNU C library these are the free pages of all arenas, with other libraries none.
-/// The call takes the allocator's locks, and some milliseconds for hundreds of megabytes.
+/// Returns free memory of the allocator to the system: the free pages of all arenas with the GNU C library, and
+/// nothing with other libraries. The call takes the allocator's locks, and some milliseconds for hundreds of
+/// megabytes.
 pub fn trim_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu", not(miri)))]
     // SAFETY: malloc_trim may be called at any time and from any thread, and changes no memory that is in use.

@@ -1,7 +1,6 @@
-//! `Message`: one or more frames, delivered whole or not at all.
+//! `Message`: one or more frames, delivered atomically.
 //!
-//! The common message has one frame and is as wide as that frame; several frames cost one
-//! allocation for their list.
+//! The common message has one frame and is as wide as that frame. Several frames cost one allocation for their list.
 
 use std::fmt;
 
@@ -21,12 +20,12 @@ enum Repr {
 const _: () = assert!(size_of::<Option<Message>>() == 64);
 
 impl Message {
-    /// A message of one empty frame.
+    /// Creates a message of one empty frame.
     pub const fn new() -> Message {
         Message(Repr::One(Bytes::EMPTY))
     }
 
-    /// A message of these frames, copied; of one empty frame if there are none.
+    /// Creates a message of copies of these frames, or of one empty frame if there are none.
     pub fn from_frames<I>(frames: I) -> Message
     where
         I: IntoIterator,
@@ -35,7 +34,7 @@ impl Message {
         frames.into_iter().map(|frame| Bytes::copy_of(frame.as_ref())).collect()
     }
 
-    /// The last frame: the message itself when it has one frame, what follows the envelope otherwise.
+    /// Returns the last frame: the whole message if it has one frame, else the part behind the envelope.
     #[inline]
     pub fn body(&self) -> &[u8] {
         match &self.0 {
@@ -45,23 +44,23 @@ impl Message {
         }
     }
 
-    /// How many frames; at least one.
+    /// Returns the number of frames, at least one.
     #[inline]
     pub fn frame_count(&self) -> usize {
         self.as_frames().len()
     }
 
-    /// The bytes of frame `index`, counted from 0.
+    /// Returns the bytes of frame `index`, counted from 0.
     pub fn frame(&self, index: usize) -> Option<&[u8]> {
         self.as_frames().get(index).map(Bytes::as_bytes)
     }
 
-    /// The bytes of every frame, in order.
+    /// Returns the bytes of every frame, in order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.as_frames().iter().map(Bytes::as_bytes)
     }
 
-    /// The frames themselves, to be shared.
+    /// Returns the frames themselves, for sharing.
     #[inline]
     pub fn as_frames(&self) -> &[Bytes] {
         match &self.0 {
@@ -70,14 +69,15 @@ impl Message {
         }
     }
 
-    /// Copies the frames that keep far more memory than they need ([`Bytes::is_wasteful`]), for who keeps the message.
+    /// Copies the frames that keep far more memory than they need ([`Bytes::is_wasteful`]). Called before a message
+    /// is stored.
     pub fn compact(&mut self) {
         if self.as_frames().iter().any(Bytes::is_wasteful) {
             *self = self.as_frames().iter().map(Bytes::compacted).collect();
         }
     }
 
-    /// Its only frame, if it has one only.
+    /// Returns the frame of a message of one frame.
     #[inline]
     pub fn as_single(&self) -> Option<&Bytes> {
         match &self.0 {
@@ -86,7 +86,7 @@ impl Message {
         }
     }
 
-    /// Its only frame; what it was before is gone if it had several.
+    /// Returns the frame of a message of one frame. Several frames are replaced by one empty frame.
     #[inline]
     pub(crate) fn single_mut(&mut self) -> &mut Bytes {
         if let Repr::Many(_) = self.0 {
@@ -94,12 +94,12 @@ impl Message {
         }
         match &mut self.0 {
             Repr::One(frame) => frame,
-            // INVARIANT: made single above.
+            // INVARIANT: replaced by a single frame above.
             Repr::Many(_) => unreachable!(),
         }
     }
 
-    /// Its only frame, if it has one only and that is held inside.
+    /// Returns the frame of a message of one frame, if its bytes are stored inside.
     #[inline]
     pub(crate) fn short_mut(&mut self) -> Option<&mut Bytes> {
         match &mut self.0 {
@@ -108,7 +108,7 @@ impl Message {
         }
     }
 
-    /// Its only frame; the message itself if it has several.
+    /// Returns the frame of a message of one frame, or the message itself if it has several.
     #[inline]
     pub(crate) fn into_single(self) -> Result<Bytes, Message> {
         match self.0 {
@@ -117,7 +117,7 @@ impl Message {
         }
     }
 
-    /// The message with a frame in front.
+    /// Returns the message with a frame in front.
     #[inline]
     pub fn with_first(self, first: Bytes) -> Message {
         Message(Repr::Many(match self.0 {
@@ -131,8 +131,7 @@ impl Message {
         }))
     }
 
-    /// Becomes `rest` with a frame in front. A list of two frames, as a message that is received into over and over
-    /// has, is used again.
+    /// Becomes `rest` with a frame in front. Reuses a list of two frames, which a repeatedly received message has.
     #[inline]
     pub fn set_with_first(&mut self, first: &Bytes, rest: Message) {
         match (&mut self.0, rest.0) {
@@ -146,7 +145,7 @@ impl Message {
         }
     }
 
-    /// The bytes of all frames together.
+    /// Returns the size of all frames together, in bytes.
     #[inline]
     pub fn size(&self) -> usize {
         match &self.0 {

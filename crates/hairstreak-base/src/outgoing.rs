@@ -1,17 +1,17 @@
-//! `OutgoingBuffer`: where frames are encoded once and from where they are written.
+//! `OutgoingBuffer`: frames are encoded into it once, and written from it.
 //!
-//! Small bodies are copied behind their header into a segment; a large shared body stays where it
-//! is and takes its place in the sequence. A write takes as many segments as one vectored call
-//! carries. The segment being filled is written from while it grows.
+//! Small bodies are copied behind their header into a segment. A large shared body stays in place and becomes an
+//! element of the sequence. A write takes as many segments as one vectored call carries. The last segment is written
+//! while it still grows.
 //!
-//! What was written can be retained ([`OutgoingBuffer::retain`]) until it is known what became of it: the segments
-//! stay, and nothing is copied for it ([`retained`](crate::retained)).
+//! Written segments can be retained ([`OutgoingBuffer::retain`]) until their outcome is known, without a copy
+//! ([`retained`](crate::retained)).
 //!
-//! Bytes that are put in can be held ([`OutgoingBuffer::hold`]) until it may leave; see `held`.
+//! Appended bytes can be held ([`OutgoingBuffer::hold`]) until a release; see `held`.
 //!
-//! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header
-//! and a copied body are never split between segments. The tail is empty when all of it has been written, unless it is
-//! retained: then it goes on growing. An empty tail has no memory unless it is to keep it.
+//! Invariants: the queue holds no empty segment; `written` counts into the first segment; a header and a copied body
+//! are never split between segments. The tail is empty once it is completely written, unless it is retained: then it
+//! continues to grow. An empty tail has no memory unless it has to keep it.
 
 mod held;
 mod marks;
@@ -28,28 +28,28 @@ use crate::framing::Framing;
 use crate::pool::BlockPool;
 use crate::retained::{Retained, RetainedBytes, RetainedPart};
 
-/// Bytes gathered in one segment, and so the size at which a busy link writes.
+/// Bytes gathered in one segment, and so the write size of a busy link.
 pub const SEGMENT_SIZE: usize = 64 * 1024;
 
-/// Up to so many bytes are copied when one buffer is appended to another.
+/// Largest content that is copied when one buffer is appended to another, in bytes.
 const APPENDED_COPY_MAX: usize = 4096;
 
-/// Segments carried by one vectored write.
+/// Number of segments carried by one vectored write.
 const SLICES_MAX: usize = 32;
 
-/// Bytes that lie together.
+/// Contiguous bytes.
 pub(crate) enum Content {
     /// Encoded frames.
     Encoded(Vec<u8>),
-    /// The body of the frame whose header ends the segment before.
+    /// The body of the frame whose header ends the previous segment.
     Body(Bytes),
 }
 
 pub(crate) struct Segment {
     pub content: Content,
-    /// Messages that end in it, of those that have not left.
+    /// Messages that end in the segment and have not left.
     pub message_count: usize,
-    /// It may end within a message.
+    /// The segment may end within a message.
     pub is_open: bool,
 }
 
@@ -67,30 +67,30 @@ pub struct OutgoingBuffer {
     pool: Arc<BlockPool>,
     /// Full segments, oldest first.
     queue: VecDeque<Segment>,
-    /// The segment that grows; behind all of `queue`.
+    /// The growing segment, behind all of `queue`.
     tail: Vec<u8>,
     tail_count: usize,
-    /// The last that was appended to the tail is not the end of a message.
+    /// The tail ends within a message.
     tail_is_open: bool,
     /// An empty tail keeps its memory.
     keeps_tail: bool,
-    /// Bytes of the first segment (of the queue, else of the tail) that have been written.
+    /// Written bytes of the first segment (of the queue, else of the tail).
     written: usize,
-    /// Bytes in `queue`, written ones included.
+    /// Bytes in `queue`, including written ones.
     queue_bytes: usize,
-    /// Messages ending in `queue`.
+    /// Messages that end in `queue`.
     queue_count: usize,
     /// Messages that have left.
     left_count: usize,
     /// Bytes that have left.
     left_bytes: u64,
     retained: Option<Box<Retained>>,
-    /// Where bytes begin that wait for a release; none without such bytes.
+    /// Marks of the bytes that wait for a release. `None` without such bytes.
     marks: Option<Box<Marks>>,
 }
 
 impl OutgoingBuffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     pub fn new(pool: &Arc<BlockPool>) -> OutgoingBuffer {
         OutgoingBuffer {
             pool: Arc::clone(pool),
@@ -109,48 +109,50 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Whether everything has been written.
+    /// Returns whether everything has been written.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.queue_bytes + self.tail.len() == self.written
     }
 
-    /// Bytes not yet written.
+    /// Returns the number of bytes not yet written.
     #[inline]
     pub fn queued_bytes(&self) -> usize {
         self.queue_bytes + self.tail.len() - self.written
     }
 
-    /// Messages not yet completely written; those of a segment leave the count together.
+    /// Returns the number of messages not yet completely written. All messages of a segment are counted as written
+    /// together.
     #[inline]
     pub fn queued_count(&self) -> usize {
         self.queue_count + self.tail_count
     }
 
-    /// Bytes were written past this buffer, and with them the end of `count` messages.
+    /// Counts bytes written past this buffer, and `count` messages that ended with them.
     pub fn count_written(&mut self, bytes: usize, count: usize) {
         self.left_bytes += bytes as u64;
         self.left_count += count;
     }
 
-    /// Bytes written so far, those past this buffer included.
+    /// Returns the number of bytes written so far, including those past this buffer.
     pub fn written_bytes(&self) -> u64 {
         self.left_bytes
     }
 
-    /// Messages put in so far, written or not, and those that were written past this buffer.
+    /// Returns the number of messages accepted so far, written or not, including those written past this buffer.
     pub fn accepted_count(&self) -> usize {
         self.left_count + self.queued_count()
     }
 
-    /// Messages of which something may have been written: those of a segment begin together.
+    /// Returns the number of messages of which a part may have been written. All messages of a segment begin
+    /// together.
     pub fn begun_count(&self) -> usize {
         let first = self.queue.front().map_or(self.tail_count, |segment| segment.message_count);
         self.left_count + if self.written > 0 { first } else { 0 }
     }
 
-    /// Whether a message of `size` bytes, header included, can simply join others that gather: only if some do, the
-    /// segment has room, and the marks are not reached.
+    /// Returns whether a message of `size` bytes, header included, can join the gathering messages. There must be
+    /// some, the segment must have room, and the limits must not be reached.
     #[inline(always)]
     pub fn gathers(&self, size: usize, count_max: usize, bytes_max: usize) -> bool {
         let at = self.tail.len();
@@ -160,7 +162,7 @@ impl OutgoingBuffer {
             && self.queued_bytes() < bytes_max
     }
 
-    /// Appends a single-frame message behind others that gather, if it can. Returns whether it did.
+    /// Appends a single-frame message behind gathering ones, if possible. Returns whether it did.
     #[inline(always)]
     pub fn push_gathering<const HEADER_SIZE: usize>(
         &mut self,
@@ -174,7 +176,7 @@ impl OutgoingBuffer {
         }
         let at = self.tail.len();
         let size = at + HEADER_SIZE + body.len();
-        // SAFETY: `size` is within the capacity, as it gathers; the sources are other memory.
+        // SAFETY: `size` is within the capacity, as `gathers` checked; the sources are other memory.
         unsafe {
             let to = self.tail.as_mut_ptr().add(at);
             to.cast::<[u8; HEADER_SIZE]>().write(header);
@@ -186,12 +188,12 @@ impl OutgoingBuffer {
         true
     }
 
-    /// Forgets what has not been written, and the marks of what is held.
+    /// Drops all unwritten bytes, and the marks of held bytes.
     pub fn clear(&mut self) {
         *self = OutgoingBuffer::new(&self.pool);
     }
 
-    /// Appends a frame's header and its body, copied. `ends_message`: no frame of it follows.
+    /// Appends a frame's header and a copy of its body. `ends_message`: the frame is the last of its message.
     #[inline]
     pub fn push_copy(&mut self, header: &[u8], body: &[u8], ends_message: bool) {
         let size = header.len() + body.len();
@@ -210,7 +212,7 @@ impl OutgoingBuffer {
         self.tail_is_open = !ends_message;
     }
 
-    /// Appends one message of at most `size_max` bytes, which `encode` puts behind those that wait.
+    /// Appends one message of at most `size_max` bytes, which `encode` writes behind the waiting ones.
     #[inline]
     pub fn push_with(&mut self, size_max: usize, encode: impl FnOnce(&mut Vec<u8>)) {
         if self.tail.capacity() - self.tail.len() < size_max {
@@ -223,8 +225,8 @@ impl OutgoingBuffer {
         self.tail_is_open = false;
     }
 
-    /// Moves all that waits in `other` behind what waits here. Large segments change their owner; a few bytes are copied. Nothing of
-    /// `other` may have been written, and `other` retains and holds nothing.
+    /// Moves all waiting bytes of `other` behind the bytes here. Large segments change their owner; a few bytes are
+    /// copied. `other` must not have written, retained or held anything.
     pub fn append(&mut self, other: &mut OutgoingBuffer) {
         debug_assert!(other.written == 0 && other.retained.is_none() && other.marks.is_none());
         if other.queue.is_empty() && other.tail.len() <= APPENDED_COPY_MAX {
@@ -248,7 +250,7 @@ impl OutgoingBuffer {
         }
     }
 
-    /// The last `size` bytes appended by [`OutgoingBuffer::push_copy`], of which none may have been written.
+    /// Returns the last `size` bytes appended by [`OutgoingBuffer::push_copy`]. None of them may have been written.
     #[inline]
     pub fn last_mut(&mut self, size: usize) -> &mut [u8] {
         let at = self.tail.len() - size;
@@ -256,7 +258,7 @@ impl OutgoingBuffer {
         &mut self.tail[at..]
     }
 
-    /// Appends a frame's header, copied, and its body, shared. The body is not empty.
+    /// Appends a frame's header, copied, and its body, shared. The body must not be empty.
     pub fn push_shared(&mut self, header: &[u8], body: Bytes, ends_message: bool) {
         self.push_copy(header, &[], false);
         self.seal_tail_if_any();
@@ -294,8 +296,8 @@ impl OutgoingBuffer {
         self.queue.push_back(segment);
     }
 
-    /// Writes once with as much as one call carries and may leave. `write` returns how many bytes it took, and is not called if nothing may leave.
-    /// Returns that number and whether it was all that was offered.
+    /// Writes once, with as many bytes as one call carries and may leave. `write` returns the number of bytes that it
+    /// took, and is not called if no byte may leave. Returns that number and whether it was all that was offered.
     pub fn write_with(
         &mut self,
         write: impl FnOnce(&[IoSlice<'_>]) -> io::Result<usize>,
@@ -357,8 +359,8 @@ impl OutgoingBuffer {
         }
     }
 
-    /// The tail's bytes are not needed any more. Its memory serves the next buffer of the pool that needs a segment: a
-    /// buffer at rest keeps none.
+    /// Empties a tail whose bytes are no longer needed. Its memory serves the next buffer of the pool that needs a
+    /// segment: an idle buffer keeps none.
     fn empty_tail(&mut self) {
         self.written = 0;
         if self.tail.capacity() == SEGMENT_SIZE && self.keeps_tail {
@@ -370,13 +372,13 @@ impl OutgoingBuffer {
         }
     }
 
-    /// From here on an empty tail keeps its memory, until [`OutgoingBuffer::give_tail_back`].
+    /// Makes an empty tail keep its memory, until [`OutgoingBuffer::give_tail_back`].
     #[inline]
     pub fn keep_tail(&mut self) {
         self.keeps_tail = true;
     }
 
-    /// Ends [`OutgoingBuffer::keep_tail`]: the memory of an empty tail goes back to the pool.
+    /// Ends [`OutgoingBuffer::keep_tail`]: the memory of an empty tail returns to the pool.
     pub fn give_tail_back(&mut self) {
         self.keeps_tail = false;
         if self.tail.is_empty() && self.tail.capacity() > 0 {
@@ -384,30 +386,30 @@ impl OutgoingBuffer {
         }
     }
 
-    /// From here on what is written stays until [`OutgoingBuffer::release_through`]. What was put in before does not
-    /// stay.
+    /// Retains all bytes appended from now on, until [`OutgoingBuffer::release_through`]. Earlier bytes are not
+    /// retained.
     pub fn retain(&mut self) {
         self.seal_tail_if_any();
         let before = self.accepted_count();
         self.retained = Some(Box::new(Retained::new(before, self.queue.len())));
     }
 
-    /// The first `count` messages of all are not asked for any more.
+    /// Releases the first `count` messages of all.
     pub fn release_through(&mut self, count: usize) {
         let (all, is_empty) = (self.accepted_count(), self.is_empty());
         let Some(retained) = &mut self.retained else { return };
         let is_all = count == all && is_empty;
         retained.release_through(count, is_all, &self.pool);
         if is_all {
-            // All of the tail has left and is not asked for.
+            // All of the tail has left and is released.
             retained.ended = all;
             self.empty_tail();
         }
     }
 
-    /// Frees what is retained of messages that are not alive any more, among others that are: segments without any go, of
-    /// those with few these are copied. `alive` says which of a range of messages, counted from 1, are alive. Does
-    /// something only when enough has come together since it last did.
+    /// Frees retained messages that are no longer alive among others that are. Segments without live messages are
+    /// freed; the live messages of a sparse segment are copied. `alive` returns the live ones of a range of messages,
+    /// counted from 1. Runs only when enough bytes have accumulated since the last compaction.
     pub fn compact<F: Framing>(&mut self, alive: impl Fn(Range<usize>) -> Vec<usize>) {
         if let Some(retained) = &mut self.retained
             && retained.is_compaction_due()
@@ -416,15 +418,17 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Bytes that have left and are retained, but for those of the segment that grows.
+    /// Returns the number of retained bytes that have left, without those of the growing segment.
     pub fn retained_bytes(&self) -> usize {
         self.retained.as_ref().map_or(0, |retained| retained.bytes())
     }
 
-    /// What is retained, written or not. Messages that were accepted and written past the buffer are not in it.
+    /// Returns the retained parts, written or not. Messages that were accepted and written past the buffer are
+    /// missing.
     pub fn retained(&self) -> Option<impl Iterator<Item = RetainedPart<'_>>> {
         let retained = self.retained.as_ref()?;
-        // Messages that left while the first of these segments was still growing are in it and not among its own.
+        // Messages that left while the first of these segments was still growing are in it and not counted as its
+        // own.
         let first_end = self.left_count.max(retained.ended);
         let segments = self.queue.iter().skip(retained.passing);
         let ends = segments.clone().scan(first_end, |end, segment| {
@@ -556,7 +560,7 @@ mod tests {
         assert_eq!(got, expected);
     }
 
-    /// What is retained, one behind the other, and how many messages ended before it.
+    /// Returns the retained bytes, concatenated, and the number of messages that ended before them.
     fn retained_stream(buffer: &OutgoingBuffer) -> (usize, Vec<u8>) {
         let mut parts = buffer.retained().unwrap().peekable();
         let before = parts.peek().unwrap().before;
@@ -567,7 +571,7 @@ mod tests {
         (before, bytes.collect())
     }
 
-    /// Pushes messages, writes and releases at random, and compares both the stream and what is retained of it.
+    /// Pushes messages, writes and releases at random, and compares the stream and its retained part.
     fn check_retained(seed: u64) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut buffer = OutgoingBuffer::new(&BlockPool::new());

@@ -1,18 +1,17 @@
-//! `BlockPool`: the spare memory of one engine, kept for the next message of that size.
+//! `BlockPool`: the spare memory of one engine, reused for the next message of the same size.
 //!
-//! A block that one thread allocates and another frees costs both of them the allocator's lock, and
-//! whoever writes it next a page fault every 4 KiB; for bodies from 64 bytes to a mebibyte that is
-//! most of what a message costs. So a block remembers the pool it came from and goes back there,
-//! whoever drops its last reference.
+//! If one thread allocates a block and another frees it, both take the allocator's lock, and the next writer takes a
+//! page fault every 4 KiB. For bodies from 64 bytes to a mebibyte this is most of the cost of a message. A block
+//! therefore remembers its pool, and returns there from any thread that drops the last reference.
 //!
-//! Sizes come in steps of a quarter of a power of two: no block is more than a quarter larger than asked.
-//! What lies idle is bounded by [`SPARE_BYTES_MAX`]; what is in use is its holders' to bound.
+//! Sizes come in steps of a quarter of a power of two: no block is more than a quarter larger than requested. Idle
+//! memory is bounded by [`SPARE_BYTES_MAX`]; the holders bound the memory in use.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::block::Header;
 
-/// Bytes that a pool keeps at most; what comes back beyond them is freed.
+/// Limit of the bytes that a pool keeps. Blocks beyond it are freed on return.
 pub const SPARE_BYTES_MAX: usize = 4 << 20;
 /// The smallest and the largest block that is kept.
 const CLASS_SIZE_MIN: usize = 16 * 1024;
@@ -20,7 +19,7 @@ const CLASS_SIZE_MAX: usize = 1 << 20;
 const STEPS: usize = 4;
 const CLASS_COUNT: usize = (CLASS_SIZE_MAX.ilog2() - CLASS_SIZE_MIN.ilog2()) as usize * STEPS + 1;
 
-/// Spare blocks by size; shared by whoever allocates from it and the blocks themselves.
+/// Spare blocks by size, shared by the allocating users and the blocks themselves.
 #[derive(Default)]
 pub struct BlockPool {
     spare: Mutex<Spare>,
@@ -36,7 +35,7 @@ struct Spare {
 }
 
 impl BlockPool {
-    /// An empty pool.
+    /// Creates an empty pool.
     pub fn new() -> Arc<BlockPool> {
         Arc::default()
     }
@@ -45,7 +44,7 @@ impl BlockPool {
         self.spare.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A spare block of `class`.
+    /// Takes a spare block of `class`.
     pub(crate) fn block(&self, class: Class) -> Option<Box<Header>> {
         let mut spare = self.spare();
         let block = spare.blocks[class.index].pop();
@@ -53,7 +52,7 @@ impl BlockPool {
         block
     }
 
-    /// Keeps the block for the next one of its size, if there is room.
+    /// Keeps the block for the next use of its size, if there is room.
     pub(crate) fn give_block(&self, block: Box<Header>, class: Class) {
         let mut spare = self.spare();
         if spare.takes(class.size) {
@@ -61,7 +60,7 @@ impl BlockPool {
         }
     }
 
-    /// An empty vector with a capacity of `size`, the same at every call.
+    /// Returns an empty vector with a capacity of `size`, the same at every call.
     pub(crate) fn segment(&self, size: usize) -> Vec<u8> {
         let mut spare = self.spare();
         match spare.segments.pop() {
@@ -85,7 +84,7 @@ impl BlockPool {
         }
     }
 
-    /// Frees what lies idle.
+    /// Frees the idle memory.
     pub fn trim(&self) {
         let mut spare = self.spare();
         let closed = spare.closed;
@@ -95,7 +94,7 @@ impl BlockPool {
         drop(idle);
     }
 
-    /// Frees what lies idle and keeps nothing any more: messages may outlive the engine they came from.
+    /// Frees the idle memory and keeps no more: messages may outlive their engine.
     pub fn close(&self) {
         self.spare().closed = true;
         self.trim();
@@ -110,16 +109,16 @@ impl Spare {
     }
 }
 
-/// A size in which blocks are kept.
+/// A size class of kept blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
     index: usize,
-    /// In bytes.
+    /// Size in bytes.
     pub size: usize,
 }
 
 impl Class {
-    /// The smallest class for `size` bytes; `None` for a size whose blocks are not kept.
+    /// Returns the smallest class for `size` bytes. `None` for sizes whose blocks are not kept.
     pub fn for_size(size: usize) -> Option<Class> {
         if !(CLASS_SIZE_MIN / 2..=CLASS_SIZE_MAX).contains(&size) {
             return None;

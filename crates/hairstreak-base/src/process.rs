@@ -1,12 +1,12 @@
-//! Which process this is: a number that a forked child does not share with its parent.
+//! The identity of this process: a number that a forked child does not share with its parent.
 //!
-//! The number lies in a page that the kernel wipes in a child (`MADV_WIPEONFORK`, Linux 4.14), so asking costs one
-//! load from memory that never changes otherwise, and no system call. What belongs to one process notes
-//! [`current`] when it is made and asks [`is_current`] before it is used: the threads of a parent, and whoever
-//! held a lock among them, are not there in the child.
+//! The number lies in a page that the kernel wipes in a child (`MADV_WIPEONFORK`, Linux 4.14). Reading it costs one
+//! load from otherwise constant memory, and no system call. A value of one process records [`current`] when it is
+//! created, and checks [`is_current`] before use: in the child, the parent's other threads do not exist, even if they
+//! held a lock.
 //!
-//! [`PerProcess`] holds what a process has one of. A child makes its own: the parent's may have been in the
-//! middle of a change, and is never touched again.
+//! [`PerProcess`] holds a value of which each process has one. A child creates its own: the parent's value may have
+//! been in the middle of a change, and is never touched again.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use rustix::mm::{Advice, madvise};
 use rustix::param::page_size;
 
-/// At least one page wherever Linux runs; more than the first page of it is never touched.
+/// At least one page on any Linux. Only its first page is ever touched.
 #[repr(C, align(65536))]
 struct Page {
     /// The process's number; 0 before it has one, and in a child.
@@ -23,10 +23,10 @@ struct Page {
 }
 
 static PAGE: Page = Page { number: AtomicU32::new(0), _rest: [0; 65532] };
-/// The last number that was given; a child goes on from there.
+/// The last number assigned. A child continues from it.
 static LAST: AtomicU32 = AtomicU32::new(0);
 
-/// This process's number.
+/// Returns this process's number.
 #[inline]
 pub fn current() -> u32 {
     match PAGE.number.load(Ordering::Relaxed) {
@@ -35,7 +35,7 @@ pub fn current() -> u32 {
     }
 }
 
-/// Whether `number` is this process's.
+/// Returns whether `number` is this process's number.
 #[inline]
 pub fn is_current(number: u32) -> bool {
     PAGE.number.load(Ordering::Relaxed) == number
@@ -54,14 +54,14 @@ fn take_number() -> u32 {
     }
 }
 
-/// Has `handler` run when the process exits by returning from `main` or calling `exit`, but not when it is killed.
+/// Registers `handler` to run when the process returns from `main` or calls `exit`, but not when it is killed.
 pub fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the handler is a function without arguments that lives as long as the process. On failure (no memory) the process exits
     // without the call.
     unsafe { libc::atexit(handler) };
 }
 
-/// A value that each process has one of, never dropped.
+/// A value of which each process has one, never dropped.
 #[derive(Debug)]
 pub struct PerProcess<T: 'static> {
     entry: AtomicPtr<Entry<T>>,
@@ -73,17 +73,17 @@ struct Entry<T> {
 }
 
 impl<T: Send + Sync + 'static> PerProcess<T> {
-    /// No value yet.
+    /// Creates the place without a value.
     pub const fn new() -> PerProcess<T> {
         PerProcess { entry: AtomicPtr::new(ptr::null_mut()) }
     }
 
-    /// This process's value, if it has one.
+    /// Returns this process's value, if it has one.
     pub fn get(&self) -> Option<&'static T> {
         Self::of_this_process(self.entry.load(Ordering::Acquire))
     }
 
-    /// Sets this process's value. Gives it back if there is one already.
+    /// Sets this process's value. Returns it as an error if there is one already.
     pub fn set(&self, value: T) -> Result<&'static T, T> {
         let old = self.entry.load(Ordering::Acquire);
         if Self::of_this_process(old).is_some() {
@@ -93,12 +93,12 @@ impl<T: Send + Sync + 'static> PerProcess<T> {
         match self.entry.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire) {
             // SAFETY: an entry that was published is never changed nor freed.
             Ok(_) => Ok(unsafe { &(*new).value }),
-            // SAFETY: it came out of a box just now and nobody else has seen it.
+            // SAFETY: it came out of a box just now and was never shared.
             Err(_) => Err(unsafe { Box::from_raw(new) }.value),
         }
     }
 
-    /// This process's value, made when there is none.
+    /// Returns this process's value, created if there is none.
     pub fn get_or_init(&self, make: impl FnOnce() -> T) -> &'static T {
         if let Some(value) = self.get() {
             return value;

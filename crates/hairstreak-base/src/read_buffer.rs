@@ -1,8 +1,8 @@
-//! `ReadBuffer`: read big, slice, never copy; and `BodyBuffer`: a large body in its own allocation.
+//! `ReadBuffer`: large reads, sliced without a copy; and `BodyBuffer`: a large body in its own allocation.
 //!
-//! Bytes enter at the end by [`ReadBuffer::fill`] and leave at the start as frames. A short frame is
-//! copied out, so a stream of short frames reuses one block for ever; a longer one becomes a counted
-//! slice of the block, and the next read goes to a fresh block while slices of the old one live.
+//! Bytes enter at the end by [`ReadBuffer::fill`] and leave at the start as frames. A short frame is copied out, so a
+//! stream of short frames reuses one block for ever. A longer frame becomes a counted slice of the block; while such
+//! slices live, the next read goes to a fresh block.
 //!
 //! ```text
 //!   block: | handed out | unread     | spare            | slack |
@@ -19,24 +19,24 @@ use crate::framing::Framing;
 use crate::message::Message;
 use crate::pool::BlockPool;
 
-/// How many bytes a read buffer holds, and so the most that one read takes.
+/// Size of a read buffer in bytes, and so the most that one read takes.
 pub const READ_SIZE: usize = 64 * 1024;
 
-/// A copied body larger than this gets a block of its own.
+/// Largest copied body that shares a block, in bytes. A larger one gets a block of its own.
 const ARENA_SIZE_MAX: usize = 8 * 1024;
 
-/// References taken at once; topped up long before they run out.
+/// Number of references taken at once. They are topped up long before they run out.
 const CREDIT: usize = 1 << 20;
 
 /// Received bytes that have not been handed out yet, and room for more.
 pub struct ReadBuffer {
     pool: Arc<BlockPool>,
-    /// `None` at rest: nothing is unread then.
+    /// `None` at rest: then no byte is unread.
     block: Option<Block>,
     bytes: NonNull<u8>,
     start: usize,
     end: usize,
-    /// References this buffer may still give away; it keeps the last for itself.
+    /// References that this buffer may still give away. It keeps the last for itself.
     credit: usize,
     /// The buffer keeps its block at rest.
     keeps_block: bool,
@@ -46,7 +46,7 @@ pub struct ReadBuffer {
 unsafe impl Send for ReadBuffer {}
 
 impl ReadBuffer {
-    /// An empty buffer. It borrows a block of [`READ_SIZE`] bytes from the pool when something is to come.
+    /// Creates an empty buffer. It borrows a block of [`READ_SIZE`] bytes from the pool before the first read.
     pub fn new(pool: &Arc<BlockPool>) -> ReadBuffer {
         ReadBuffer {
             pool: Arc::clone(pool),
@@ -59,8 +59,8 @@ impl ReadBuffer {
         }
     }
 
-    /// Has [`ReadBuffer::rest`] keep the block until [`ReadBuffer::give_block_back`]: borrowing takes a lock. Returns
-    /// whether it did so before.
+    /// Makes [`ReadBuffer::rest`] keep the block until [`ReadBuffer::give_block_back`], because borrowing takes a
+    /// lock. Returns whether it did so before.
     #[inline]
     pub fn keep_block(&mut self) -> bool {
         std::mem::replace(&mut self.keeps_block, true)
@@ -72,8 +72,8 @@ impl ReadBuffer {
         self.rest();
     }
 
-    /// Gives the block back to the pool if nothing is unread and no slice of the block lives. Slices that live keep
-    /// the block here: the next bytes go behind them, so that many small slices share one block. Returns whether the
+    /// Gives the block back to the pool if no byte is unread and no slice of the block lives. Live slices keep the
+    /// block here: the next bytes go behind them, so that many small slices share one block. Returns whether the
     /// buffer has no block.
     #[inline]
     pub fn rest(&mut self) -> bool {
@@ -93,7 +93,7 @@ impl ReadBuffer {
         (self.bytes, self.start, self.end, self.credit) = (NonNull::dangling(), 0, 0, 0);
     }
 
-    /// The block to read into.
+    /// Returns the block to read into.
     fn borrow(&mut self) -> Block {
         if let Some(block) = self.block {
             return block;
@@ -103,17 +103,17 @@ impl ReadBuffer {
         block
     }
 
-    /// What has been received and not been handed out.
+    /// Returns the received bytes that have not been handed out.
     #[inline]
     pub fn unread(&self) -> &[u8] {
-        // SAFETY: `start..end` was initialised by `fill` or `append`, and is written by nobody else.
+        // SAFETY: `start..end` was initialised by `fill` or `append`, and only this buffer writes it.
         unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().add(self.start), self.end - self.start) }
     }
 
-    /// As [`ReadBuffer::unread`], to be changed in place before it is handed out.
+    /// Like [`ReadBuffer::unread`], for changes in place before the bytes are handed out.
     #[inline]
     pub fn unread_mut(&mut self) -> &mut [u8] {
-        // SAFETY: as in `unread`; slices handed out end before `start`, so nobody else sees these bytes.
+        // SAFETY: as in `unread`; slices handed out end before `start`, so these bytes are not shared.
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr().add(self.start), self.end - self.start) }
     }
 
@@ -124,7 +124,7 @@ impl ReadBuffer {
         self.start += count;
     }
 
-    /// Hands out the `size` unread bytes that follow `skip` others, as a frame, and consumes both.
+    /// Hands out the `size` unread bytes behind `skip` others as a frame, and consumes both.
     #[inline]
     pub fn take(&mut self, skip: usize, size: usize) -> Bytes {
         assert!(skip + size <= self.end - self.start);
@@ -132,7 +132,7 @@ impl ReadBuffer {
         let start = unsafe { self.bytes.add(self.start + skip) };
         self.start += skip + size;
         if size <= INLINE_SIZE_MAX {
-            // SAFETY: `size` initialised bytes that nobody writes while they are copied.
+            // SAFETY: `size` initialised bytes, which only this buffer writes.
             return Bytes::copy_of(unsafe { std::slice::from_raw_parts(start.as_ptr(), size) });
         }
         let block = self.count_slice();
@@ -141,7 +141,7 @@ impl ReadBuffer {
         unsafe { Bytes::slice(block, start, size) }
     }
 
-    /// As [`ReadBuffer::take`], in place, for any size.
+    /// Like [`ReadBuffer::take`], in place, for any size.
     #[inline(never)]
     fn take_slice(&mut self, frame: &mut Bytes, skip: usize, size: usize) {
         if size <= INLINE_SIZE_MAX {
@@ -160,7 +160,7 @@ impl ReadBuffer {
     /// Takes one reference of the credit.
     #[inline]
     fn count_slice(&mut self) -> Block {
-        // INVARIANT: what is handed out lies in a block.
+        // INVARIANT: bytes that are handed out lie in a block.
         let block = self.block.expect("a slice has a block");
         if self.credit == 1 {
             block.retain(CREDIT);
@@ -170,8 +170,8 @@ impl ReadBuffer {
         block
     }
 
-    /// Takes a message of one frame, as `F` frames it, that is here whole. Returns false, taking nothing, for
-    /// anything else.
+    /// Takes a completely received message of one frame, as `F` frames it. For anything else returns false and takes
+    /// nothing.
     #[inline(always)]
     pub fn take_single<F: Framing>(&mut self, message: &mut Message) -> bool {
         let Some(header) = F::single(self.unread()) else { return false };
@@ -180,7 +180,7 @@ impl ReadBuffer {
             return false;
         }
         if header.size >= SHORT_HEADER_SIZE && header.body_size <= INLINE_SIZE_MAX {
-            // SAFETY: a short body that is here whole, behind a header of at least that size.
+            // SAFETY: a completely received short body, behind a header of at least that size.
             unsafe { self.copy_short(message.single_mut(), header.size, header.body_size) };
             self.start += whole_size;
         } else {
@@ -189,8 +189,8 @@ impl ReadBuffer {
         true
     }
 
-    /// Takes messages as [`ReadBuffer::take_single`] does, at most `max`, and appends them to `into`. Returns how many
-    /// bytes they had here.
+    /// Takes messages like [`ReadBuffer::take_single`], at most `max`, and appends them to `into`. Returns their
+    /// encoded size in bytes.
     pub fn take_singles<F: Framing>(&mut self, into: &mut Vec<Message>, max: usize) -> usize {
         let before = self.start;
         for _ in 0..max {
@@ -219,7 +219,7 @@ impl ReadBuffer {
         }
     }
 
-    /// Room behind the unread bytes, at least half the buffer unless more than that is unread.
+    /// Makes room behind the unread bytes: at least half the buffer, unless more than half is unread.
     fn make_room(&mut self) {
         let unread = self.end - self.start;
         let block = self.borrow();
@@ -249,8 +249,8 @@ impl ReadBuffer {
         (self.start, self.end) = (0, unread);
     }
 
-    /// Reads once into the spare room. `read` gets the room and returns the part it filled, which
-    /// starts where the room starts. Returns that part's length and whether it was all the room.
+    /// Reads once into the spare room. `read` gets the room and returns the filled part, which starts where the room
+    /// starts. Returns the length of that part and whether it was all the room.
     pub fn fill<E>(
         &mut self,
         read: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Result<&'a mut [u8], E>,
@@ -269,13 +269,13 @@ impl ReadBuffer {
         Ok((count, count == room))
     }
 
-    /// Whether there is no room for another byte however the unread ones are moved.
+    /// Returns whether the buffer has no room for another byte, even after moving the unread bytes.
     pub fn is_full(&self) -> bool {
         self.end - self.start == READ_SIZE
     }
 
-    /// A frame of these bytes: a buffer that nothing is read into serves as an arena for such copies. A
-    /// large one gets a block of its own. Nothing may be unread.
+    /// Returns a frame with a copy of these bytes. A buffer that receives nothing serves as an arena for such copies;
+    /// a large copy gets a block of its own. No byte may be unread.
     #[inline]
     pub fn copy_of(&mut self, bytes: &[u8]) -> Bytes {
         if bytes.len() <= INLINE_SIZE_MAX {
@@ -288,7 +288,7 @@ impl ReadBuffer {
         self.take(0, bytes.len())
     }
 
-    /// Copies `bytes` behind the unread ones; they must fit.
+    /// Copies `bytes` behind the unread ones. They must fit.
     pub fn append(&mut self, bytes: &[u8]) {
         self.make_room();
         assert!(bytes.len() <= READ_SIZE - self.end);
@@ -318,33 +318,33 @@ pub struct BodyBuffer {
 unsafe impl Send for BodyBuffer {}
 
 impl BodyBuffer {
-    /// Room for a body of `size` bytes. Memory is used as it fills, not before.
+    /// Creates a buffer for a body of `size` bytes. Memory is used only as it fills.
     pub fn new(size: usize, pool: &Arc<BlockPool>) -> BodyBuffer {
         let (block, bytes) = Block::pooled(pool, size, 1);
         BodyBuffer { block, bytes, size, filled: 0 }
     }
 
-    /// How many bytes are still missing.
+    /// Returns the number of missing bytes.
     pub fn missing(&self) -> usize {
         self.size - self.filled
     }
 
-    /// Copies `bytes` in; no more than are missing.
+    /// Copies `bytes` in, at most as many as are missing.
     pub fn append(&mut self, bytes: &[u8]) {
         assert!(bytes.len() <= self.missing());
-        // SAFETY: within the block's capacity, which nobody else sees yet.
+        // SAFETY: within the block's capacity, and the block is not shared yet.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.bytes.as_ptr().add(self.filled), bytes.len());
         }
         self.filled += bytes.len();
     }
 
-    /// Reads once into the missing part; as [`ReadBuffer::fill`].
+    /// Reads once into the missing part, like [`ReadBuffer::fill`].
     pub fn fill<E>(
         &mut self,
         read: impl for<'a> FnOnce(&'a mut [MaybeUninit<u8>]) -> Result<&'a mut [u8], E>,
     ) -> Result<(usize, bool), E> {
-        // SAFETY: within the block's capacity, which nobody else sees yet.
+        // SAFETY: within the block's capacity, and the block is not shared yet.
         let room = unsafe {
             let from = self.bytes.as_ptr().add(self.filled).cast::<MaybeUninit<u8>>();
             std::slice::from_raw_parts_mut(from, self.missing())
@@ -357,18 +357,18 @@ impl BodyBuffer {
         Ok((count, count == room_size))
     }
 
-    /// What is there of the body, to be changed in place.
+    /// Returns the received part of the body, for changes in place.
     pub fn filled_mut(&mut self) -> &mut [u8] {
-        // SAFETY: the first `filled` bytes are initialised, in a block that nobody else sees yet.
+        // SAFETY: the first `filled` bytes are initialised, and the block is not shared yet.
         unsafe { std::slice::from_raw_parts_mut(self.bytes.as_ptr(), self.filled) }
     }
 
-    /// The complete body.
+    /// Returns the complete body.
     pub fn finish(self) -> Bytes {
         self.finish_behind(0)
     }
 
-    /// The complete body without its first `skip` bytes.
+    /// Returns the complete body without its first `skip` bytes.
     pub fn finish_behind(self, skip: usize) -> Bytes {
         assert!(self.missing() == 0 && skip <= self.size);
         let this = std::mem::ManuallyDrop::new(self);
@@ -389,7 +389,7 @@ mod tests {
     use super::*;
     use crate::framing::{FrameShape, Header};
 
-    /// Fills from `source` as a read(2) would and returns how much was taken.
+    /// Fills from `source` as a read(2) would, and returns the number of bytes taken.
     fn feed(buffer: &mut ReadBuffer, source: &[u8]) -> usize {
         let result: Result<_, ()> = buffer.fill(|room| {
             let count = room.len().min(source.len());
@@ -429,7 +429,8 @@ mod tests {
         assert_eq!(buffer.bytes, before);
     }
 
-    /// A header of three bytes: 7, and the size in two bytes; any other first byte is no message of one frame.
+    /// A header of three bytes: 7, and the size in two bytes. With another first byte it is not a message of one
+    /// frame.
     struct Plain;
 
     impl Framing for Plain {

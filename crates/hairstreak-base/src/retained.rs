@@ -1,15 +1,15 @@
-//! What an [`OutgoingBuffer`](crate::OutgoingBuffer) retains of what has left: its segments, until no message in them is
-//! asked for any more.
+//! Retained output of an [`OutgoingBuffer`](crate::OutgoingBuffer): segments that have left, kept until all of their
+//! messages are released.
 //!
-//! Mostly messages are released in their order, and segments go as they came: the first that is left may begin within a message
-//! that is not asked for. Where some stay and those behind them do not, [`Retained::compact`] frees what is in between: a
-//! short message does not keep a whole segment.
+//! Messages are mostly released in their order, and segments are freed in the order of their arrival. The first
+//! remaining segment may begin within a released message. If some messages stay and later ones do not,
+//! [`Retained::compact`] frees the memory between them: a short message does not keep a whole segment.
 //!
-//! Messages are counted from 1. Segments that share a message are a group; where messages have several frames, one may be as
-//! long as all there is.
+//! Messages are counted from 1. Segments that share a message form a group. With messages of several frames, a group
+//! may include all segments.
 //!
-//! Invariants: segments are in the order in which they left; `ended` is that of the last segment there ever was. A body is
-//! there only with the segment before it, which has its header.
+//! Invariants: segments are in the order in which they left; `ended` is that of the last segment ever kept. A body is
+//! kept only together with the segment before it, which has its header.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -19,49 +19,49 @@ use crate::framing::{FrameShape, Framing};
 use crate::outgoing::{Content, SEGMENT_SIZE, Segment, give_back};
 use crate::pool::BlockPool;
 
-/// A segment of which not even one message of so many is alive is compacted.
+/// A segment is compacted if less than one of this many of its messages is alive.
 const ALIVE_PART_MIN: usize = 4;
-/// Bytes retained below which nothing is compacted.
+/// Retained bytes below which nothing is compacted.
 const COMPACTION_BYTES_MIN: usize = 256 * 1024;
 
-/// A part of what was put in; parts follow each other.
+/// A part of the appended bytes. Parts follow each other.
 #[derive(Clone, Copy, Debug)]
 pub struct RetainedPart<'a> {
-    /// How many messages ended before it, those among them that are not retained.
+    /// Number of messages that ended before the part, including released ones.
     pub before: usize,
-    /// Which messages it has something of, if they do not follow each other from `before` on.
+    /// Numbers of the messages in the part, if they are not consecutive from `before` on.
     pub numbers: Option<&'a [usize]>,
-    /// Its bytes.
+    /// Bytes of the part.
     pub bytes: RetainedBytes<'a>,
 }
 
 /// The bytes of a part.
 #[derive(Clone, Copy, Debug)]
 pub enum RetainedBytes<'a> {
-    /// Encoded frames, each whole; the header of a last one may have its body in the next part.
+    /// Encoded frames, each whole. The body of the last one may be in the next part.
     Encoded(&'a [u8]),
-    /// Such a body.
+    /// The body whose header ends the previous part.
     Body(&'a Bytes),
 }
 
 /// Segments whose bytes have left.
 pub(crate) struct Retained {
     segments: VecDeque<Kept>,
-    /// Messages that ended with what left last.
+    /// Messages that ended with the last segment that left.
     pub ended: usize,
-    /// Segments of the queue that go without being retained: they were there before.
+    /// Segments of the queue that leave without being retained: they were appended before.
     pub passing: usize,
     bytes: usize,
-    /// With how many bytes it is compacted again.
+    /// Number of retained bytes that triggers the next compaction.
     compaction_bytes: usize,
 }
 
 struct Kept {
     segment: Segment,
-    /// How many messages ended before it, and with it, those that went by compaction among them.
+    /// Numbers of messages that ended before the segment, and with it, including those removed by compaction.
     before: usize,
     ended: usize,
-    /// The messages that it has something of, if it was compacted.
+    /// Numbers of the messages in a compacted segment.
     numbers: Option<Box<[usize]>>,
 }
 
@@ -75,16 +75,16 @@ impl Retained {
         self.bytes
     }
 
-    /// Keeps a segment whose bytes have left; `left` messages have by then.
+    /// Keeps a segment whose bytes have left. `left` is the number of messages that have left by then.
     pub fn keep(&mut self, segment: Segment, left: usize) {
         self.bytes += segment.bytes().len();
         let before = std::mem::replace(&mut self.ended, left);
         self.segments.push_back(Kept { segment, before, ended: left, numbers: None });
     }
 
-    /// The first `count` messages are not asked for any more; `is_all`: nor is anything else.
+    /// Releases the first `count` messages; `is_all` releases everything else, too.
     pub fn release_through(&mut self, count: usize, is_all: bool, pool: &BlockPool) {
-        // Of what has not left yet nothing goes: a body would be without its header.
+        // Messages that have not left yet are kept: a body would be without its header.
         let count = count.min(self.ended);
         let is_over = |kept: &Kept| kept.ended + usize::from(kept.segment.is_open) <= count;
         let going = if is_all { self.segments.len() } else { self.segments.partition_point(is_over) };
@@ -119,7 +119,7 @@ impl Retained {
         self.compaction_bytes = (2 * self.bytes).max(COMPACTION_BYTES_MIN);
     }
 
-    /// Takes the group back as it is, or what is alive of it, or nothing.
+    /// Puts the group back unchanged, or only its live messages, or nothing.
     fn compact_group<F: Framing>(
         &mut self,
         group: &mut Vec<Kept>,
@@ -130,10 +130,10 @@ impl Retained {
         let (before, ended) = (first.before, last.ended);
         let mut wanted = alive(before + 1..ended + 1);
         let total = group.iter().map(Kept::message_count).sum::<usize>();
-        // Among several segments there may be bodies of any size.
+        // Several segments may contain bodies of any size.
         let part_min = if group.len() == 1 { ALIVE_PART_MIN } else { 1 };
         let is_dense = wanted.len() * part_min >= total && !wanted.is_empty();
-        // What has begun and goes on in what has not left.
+        // The message that has begun here and continues in unwritten bytes.
         wanted.extend(last.segment.is_open.then_some(ended + 1));
         let copied = if is_dense { None } else { Copying::new(before, ended, &wanted).run::<F>(group) };
         let Some(copied) = copied else {
@@ -150,7 +150,7 @@ impl Retained {
 }
 
 impl Kept {
-    /// Messages that end in it.
+    /// Returns the number of messages that end in the segment.
     fn message_count(&self) -> usize {
         match &self.numbers {
             Some(numbers) => numbers.len() - usize::from(self.segment.is_open),
@@ -158,7 +158,7 @@ impl Kept {
         }
     }
 
-    /// The messages that it has something of.
+    /// Returns the numbers of the messages in the segment.
     fn numbers(&self) -> impl Iterator<Item = usize> {
         let listed = self.numbers.as_deref().unwrap_or(&[]).iter().copied();
         let following = self.numbers.is_none().then_some(self.before + 1..);
@@ -166,13 +166,13 @@ impl Kept {
     }
 }
 
-/// The copy of some messages of a group: their frames, but for bodies that are shared.
+/// A copy of some messages of a group: their frames, except shared bodies.
 struct Copying<'a> {
-    /// Those of which not all frames have been copied yet.
+    /// Wanted messages that are not completely copied yet.
     wanted: &'a [usize],
-    /// The last that ends in the group: one behind it, if it is wanted, only begins there.
+    /// The last message that ends in the group. If the message behind it is wanted, only its start is there.
     ended: usize,
-    /// Of the next segment.
+    /// Value of `before` for the next segment.
     before: usize,
     bytes: Vec<u8>,
     numbers: Vec<usize>,
@@ -184,7 +184,7 @@ impl<'a> Copying<'a> {
         Copying { wanted, ended, before, bytes: Vec::new(), numbers: Vec::new(), segments: Vec::new() }
     }
 
-    /// Nothing if they are not all there.
+    /// Returns `None` if a wanted message is missing.
     fn run<F: Framing>(mut self, group: &[Kept]) -> Option<Vec<Kept>> {
         // The frame whose body is the next segment.
         let mut split = None;
@@ -224,7 +224,7 @@ impl<'a> Copying<'a> {
         number.is_some() && number == self.wanted.first().copied()
     }
 
-    /// Copies frames of a message that is wanted, or the header of one.
+    /// Copies frames of a wanted message, or a header of one.
     fn take(&mut self, number: Option<usize>, encoded: &[u8], ends_message: bool) {
         if !self.is_wanted(number) {
             return;
@@ -233,7 +233,7 @@ impl<'a> Copying<'a> {
         self.has(number, ends_message);
     }
 
-    /// Takes a body, the header of which was the last to be taken.
+    /// Takes a body whose header was taken last.
     fn take_body(&mut self, number: Option<usize>, frame: &Bytes, ends_message: bool) {
         if !self.is_wanted(number) {
             return;
@@ -248,7 +248,7 @@ impl<'a> Copying<'a> {
         self.wanted = &self.wanted[usize::from(ends_message)..];
     }
 
-    /// Ends the segment that is being copied, if anything is in it.
+    /// Ends the segment that is being copied, unless it is empty.
     fn cut(&mut self) {
         if !self.bytes.is_empty() {
             let mut bytes = std::mem::take(&mut self.bytes);
@@ -279,7 +279,8 @@ mod tests {
 
     const MORE: u16 = 0x8000;
 
-    /// Frames here are: the size of the body, with [`MORE`] if another follows (2); the body. One of no bytes is a command.
+    /// Framing of the tests: the size of the body (2), with [`MORE`] if another frame follows; the body. An empty
+    /// frame is a command.
     struct Plain;
 
     impl Framing for Plain {
@@ -294,7 +295,7 @@ mod tests {
         }
     }
 
-    /// The messages that are retained, by number, each the bodies of its frames.
+    /// Returns the retained messages by number, each as the bodies of its frames.
     fn messages(buffer: &OutgoingBuffer) -> BTreeMap<usize, Vec<u8>> {
         let mut all = BTreeMap::new();
         let mut split = None;
@@ -335,17 +336,17 @@ mod tests {
         }
     }
 
-    /// What is put in, and what is settled of it.
+    /// Parameters of the messages that are appended and settled.
     #[derive(Clone, Copy, Debug)]
     struct Traffic {
-        /// The largest body that is copied, and how many of 1,000 are longer and shared.
+        /// The largest copied body, and how many of 1,000 are longer and shared.
         size_max: usize,
         shared: usize,
         /// Frames of a message, at most.
         frames_max: usize,
-        /// Of each so many messages one stays to the end.
+        /// One of this many messages stays to the end.
         keep: usize,
-        /// Each is written whole at once; otherwise some are half written.
+        /// Each message is written whole at once; otherwise some are half written.
         is_written: bool,
     }
 
@@ -374,7 +375,7 @@ mod tests {
         message
     }
 
-    /// Puts in messages, and settles them at random.
+    /// Appends messages, and settles them at random.
     fn check(seed: u64, traffic: Traffic) {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut buffer = OutgoingBuffer::new(&BlockPool::new());

@@ -1,9 +1,9 @@
 //! The ring between two engines: single producer, single consumer, bounded, published in batches.
 //!
-//! A short message lies in the ring as its bytes, several to a cache line; a longer one of one frame as
-//! the frame's reference; any other as the `Message` itself. The producer makes records visible by [`Producer::publish`]; the
-//! consumer takes them and gives the room back by [`Consumer::release`]. Each side keeps its own
-//! position and a copy of the other's, so that while neither runs out they share only the records.
+//! A short message lies in the ring as its bytes, several to a cache line. A longer message of one frame lies there
+//! as the frame's reference, and any other as the `Message` itself. The producer makes records visible by
+//! [`Producer::publish`]. The consumer takes them and returns the room by [`Consumer::release`]. Each side keeps its
+//! own position and a copy of the other's: until a side runs out, they share only the records.
 //!
 //! ```text
 //!   granules of 16 bytes; a record starts on one and never wraps:
@@ -13,8 +13,8 @@
 //!   padding  | PADDING | to the end of the ring                            |
 //! ```
 //!
-//! Waking a sleeping side is the caller's business: publish (or release), then look whether the
-//! other side sleeps, a full fence in between.
+//! The caller wakes a sleeping side: it publishes (or releases), passes a full fence, then checks whether the other
+//! side sleeps.
 
 mod consumer;
 mod producer;
@@ -41,16 +41,16 @@ const PADDING: u8 = WHOLE + 1;
 #[expect(dead_code, reason = "records are reached through the slice's address")]
 struct Granule(UnsafeCell<MaybeUninit<[u8; GRANULE_SIZE]>>);
 
-/// On a line of its own (two, for the adjacent-line prefetcher).
+/// A value on a cache line of its own (two lines, for the adjacent-line prefetcher).
 #[repr(align(128))]
 #[derive(Debug)]
 struct Line<T>(T);
 
 #[derive(Debug)]
 struct Given {
-    /// Granules given back so far; stored last.
+    /// Granules given back so far. Stored last.
     head: AtomicUsize,
-    /// Messages, and bytes of their bodies, taken so far.
+    /// Number of messages taken so far, and bytes of their bodies.
     count: AtomicUsize,
     bytes: AtomicUsize,
 }
@@ -62,20 +62,20 @@ struct Shared {
     given: Line<Given>,
     closed: AtomicBool,
     granules: Box<[Granule]>,
-    /// What loom watches in the place of each granule, which it cannot.
+    /// Cells that loom watches in place of the granules, which it cannot watch.
     #[cfg(loom)]
     watched: Box<[loom::cell::UnsafeCell<()>]>,
 }
 
 impl Shared {
-    /// These granules are written now.
+    /// Reports a write of these granules to loom.
     #[inline]
     fn note_write(&self, _position: usize, _count: usize) {
         #[cfg(loom)]
         self.each_watched(_position, _count, |granule| granule.with_mut(|_| ()));
     }
 
-    /// These granules are read now.
+    /// Reports a read of these granules to loom.
     #[inline]
     fn note_read(&self, _position: usize, _count: usize) {
         #[cfg(loom)]
@@ -94,37 +94,37 @@ unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
 
-/// Where the granules lie: a copy of it saves each side two steps to a record.
+/// Location of the granules. A copy in each side saves two indirections for each record.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     start: NonNull<u8>,
-    /// In granules; a power of two.
+    /// Capacity in granules; a power of two.
     capacity: usize,
 }
 
 impl Place {
     fn of(granules: &[Granule]) -> Place {
-        // Through the whole slice: a record is several granules.
+        // The pointer covers the whole slice, because a record has several granules.
         Place { start: NonNull::from(granules).cast(), capacity: granules.len() }
     }
 
-    /// The address of the granule at `position`. Each granule is an `UnsafeCell`, and so may be written.
+    /// Returns the address of the granule at `position`. Each granule is an `UnsafeCell`, so it may be written.
     #[inline]
     fn at(self, position: usize) -> *mut u8 {
         // SAFETY: the masked position is one of the slice's granules.
         unsafe { self.start.as_ptr().add((position & (self.capacity - 1)) * GRANULE_SIZE) }
     }
 
-    /// Granules from `position` to the end of the ring.
+    /// Returns the number of granules from `position` to the end of the ring.
     #[inline]
     fn to_end(self, position: usize) -> usize {
         self.capacity - (position & (self.capacity - 1))
     }
 }
 
-/// A ring with room for `count` messages of any kind.
+/// Creates a ring with room for `count` messages of any kind.
 pub fn ring(count: usize) -> (Producer, Consumer) {
-    // One record more at the end may go to padding.
+    // One additional record, because padding may use the end of the ring.
     let capacity = ((count.max(1) + 1) * WHOLE_GRANULES).next_power_of_two();
     let granule = || Granule(UnsafeCell::new(MaybeUninit::uninit()));
     let shared = Arc::new(Shared {
@@ -149,8 +149,8 @@ impl Drop for Shared {
             (self.given.0.head.load(Ordering::Acquire), self.tail.0.load(Ordering::Acquire));
         while head != tail {
             let record = place.at(head);
-            // SAFETY: published records lie between the two positions and were not taken; both sides are
-            // gone. What follows a record's kind is as wide as the kind says.
+            // SAFETY: published records lie between the two positions and were not taken; both sides are dropped. The
+            // record's kind determines its width.
             head += unsafe {
                 match record.read() {
                     SHORT => short_granules(record.add(1).read() as usize),
@@ -169,7 +169,7 @@ impl Drop for Shared {
     }
 }
 
-/// Granules of the record of a short message.
+/// Returns the number of granules of a short message.
 #[inline]
 fn short_granules(size: usize) -> usize {
     (SHORT_HEADER_SIZE + size).div_ceil(GRANULE_SIZE)

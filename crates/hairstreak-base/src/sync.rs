@@ -1,5 +1,5 @@
-//! The sync shim: atomics, `Arc` and a futex word from std, or loom's models of them under
-//! `--cfg loom`. Only what runs under loom goes through here. And the number of rounds of a test.
+//! The sync shim: atomics, `Arc` and a futex word from std, or loom's models of them under `--cfg loom`. Only code
+//! that runs under loom uses it. Also the number of rounds of a test.
 
 #[cfg(not(loom))]
 pub use std::sync::{Arc, atomic};
@@ -19,13 +19,13 @@ pub struct FutexWord {
 }
 
 impl FutexWord {
-    /// A word holding `value`.
+    /// Creates a word with `value`.
     #[cfg(not(loom))]
     pub const fn new(value: u32) -> Self {
         FutexWord { value: AtomicU32::new(value) }
     }
 
-    /// A word holding `value`.
+    /// Creates a word with `value`.
     #[cfg(loom)]
     pub fn new(value: u32) -> Self {
         FutexWord {
@@ -34,7 +34,7 @@ impl FutexWord {
         }
     }
 
-    /// Sleeps while the word holds `expected`; may also return without cause.
+    /// Sleeps while the word is `expected`. May also return without cause.
     #[cfg(not(loom))]
     pub fn wait(&self, expected: u32) {
         use rustix::thread::futex;
@@ -42,7 +42,7 @@ impl FutexWord {
         let _ = futex::wait(&self.value, futex::Flags::PRIVATE, expected, None);
     }
 
-    /// Sleeps while the word holds `expected`; may also return without cause.
+    /// Sleeps while the word is `expected`. May also return without cause.
     #[cfg(loom)]
     pub fn wait(&self, expected: u32) {
         let gate = self.gate.0.lock().unwrap();
@@ -66,7 +66,7 @@ impl FutexWord {
     }
 }
 
-/// A hint to the processor that this is a spin loop (a yield to the scheduler in loom).
+/// Hints to the processor that this is a spin loop (a yield to the scheduler in loom).
 #[inline]
 pub fn spin_hint() {
     #[cfg(not(loom))]
@@ -75,7 +75,7 @@ pub fn spin_hint() {
     loom::thread::yield_now();
 }
 
-/// What tells this thread from all others that live: never 0.
+/// Returns a token, never 0, that identifies this thread among all live threads.
 #[cfg(not(loom))]
 #[inline]
 pub fn thread_token() -> usize {
@@ -85,7 +85,7 @@ pub fn thread_token() -> usize {
     HERE.with(|here| std::ptr::from_ref(here) as usize)
 }
 
-/// What tells this thread from all others that live: never 0.
+/// Returns a token, never 0, that identifies this thread among all live threads.
 #[cfg(loom)]
 pub fn thread_token() -> usize {
     loom::thread_local! {

@@ -1,13 +1,12 @@
 //! `TimerQueue`: one timer for each key, and the earliest of them all.
 //!
-//! The queue is a heap with four children a node and, beside the heap, the place of each key in the heap: setting,
-//! moving and cancelling are exact and take O(log n), and looking at the earliest takes O(1). Keys are small numbers
-//! that the caller chooses, an index into a table for example: the queue keeps four bytes for each key up to the
-//! largest that was ever set, and besides a time and a key for each timer that is set. Once both have their size,
-//! no call allocates.
+//! The queue is a heap with four children a node, with the place of each key in the heap. Setting, moving and
+//! cancelling are exact and take O(log n); looking at the earliest timer takes O(1). Keys are small numbers that the
+//! caller chooses, for example indexes into a table. The queue keeps four bytes for each key up to the largest that
+//! was ever set, and a time and a key for each timer that is set. Once both have their size, no call allocates.
 //!
-//! The queue knows no clock: a time is any value with an order, and `now` is handed in. What is due is popped one by
-//! one. A caller that sets timers while it pops sees those timers in the same run if they are due by then.
+//! The queue has no clock: a time is any ordered value, and the caller passes `now`. Due timers are popped one by
+//! one. Timers that the caller sets while popping are popped in the same run if they are due.
 //!
 //! Invariants:
 //! - no timer is earlier than its parent in the heap, which stands at a quarter of its place;
@@ -17,9 +16,9 @@
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Children of a node: a heap of a thousand timers is five deep, and the children share a line or two.
+/// Children of a node. A heap of a thousand timers is five deep, and the children share one or two cache lines.
 const CHILD_COUNT: usize = 4;
-/// The place of a key without a timer.
+/// Place of a key without a timer.
 const NOWHERE: u32 = u32::MAX;
 
 /// Timers by key, at most one for each; see the module's description.
@@ -42,30 +41,30 @@ impl<T> Default for TimerQueue<T> {
 }
 
 impl<T> TimerQueue<T> {
-    /// A queue without timers, and without memory.
+    /// Creates a queue without timers, and without memory.
     pub const fn new() -> Self {
         TimerQueue { heap: Vec::new(), places: Vec::new() }
     }
 
-    /// How many timers are set.
+    /// Returns the number of timers.
     pub fn count(&self) -> usize {
         self.heap.len()
     }
 }
 
 impl<T: Copy + Ord> TimerQueue<T> {
-    /// When the earliest timer is due.
+    /// Returns the time of the earliest timer.
     #[inline]
     pub fn next(&self) -> Option<T> {
         self.heap.first().map(|entry| entry.at)
     }
 
-    /// When the timer of this key is due, if one is set.
+    /// Returns the time of this key's timer, if there is one.
     pub fn time_of(&self, key: u32) -> Option<T> {
         self.place_of(key).map(|place| self.heap[place].at)
     }
 
-    /// Sets the timer of this key, or moves the timer that is set.
+    /// Sets the timer of this key, or moves an existing one.
     pub fn set(&mut self, key: u32, at: T) {
         match self.place_of(key) {
             Some(place) => self.replace(place, Entry { at, key }),
@@ -73,7 +72,7 @@ impl<T: Copy + Ord> TimerQueue<T> {
         }
     }
 
-    /// Sets the timer of this key, unless one is set that is due sooner or at the same time. Returns whether it did.
+    /// Sets the timer of this key, unless it has one that is due at the same time or sooner. Returns whether it did.
     pub fn set_earlier(&mut self, key: u32, at: T) -> bool {
         let place = self.place_of(key);
         match place {
@@ -84,7 +83,7 @@ impl<T: Copy + Ord> TimerQueue<T> {
         true
     }
 
-    /// Takes the timer of this key back. Returns whether one was set.
+    /// Cancels the timer of this key. Returns whether there was one.
     pub fn cancel(&mut self, key: u32) -> bool {
         let place = self.place_of(key);
         if let Some(place) = place {
@@ -93,8 +92,8 @@ impl<T: Copy + Ord> TimerQueue<T> {
         place.is_some()
     }
 
-    /// Takes the earliest timer, if it is due by `now`, and returns its key. The order of timers of the same time is
-    /// not defined.
+    /// Takes the earliest timer, if it is due by `now`, and returns its key. The order of timers with the same time
+    /// is not defined.
     pub fn pop_due(&mut self, now: T) -> Option<u32> {
         let first = *self.heap.first().filter(|first| first.at <= now)?;
         self.remove(0);
@@ -123,7 +122,7 @@ impl<T: Copy + Ord> TimerQueue<T> {
         }
     }
 
-    /// Puts the entry where this place is free, as high or as low as its time wants.
+    /// Puts the entry at this free place, then moves it up or down to its order.
     fn replace(&mut self, place: usize, entry: Entry<T>) {
         if place > 0 && entry.at < self.heap[parent_of(place)].at {
             self.rise(place, entry);

@@ -6,8 +6,8 @@
 //! into queues of two nodes) and [`planner`] (predictions against runs). The [`frame`] is shared by all, and the [`sample`] of
 //! sockets by the first two.
 //!
-//! Invariants: a figure comes out of a measurement in this run or is null. What is compared is interleaved. A sample counts only if
-//! its receiver saw every message in its full size.
+//! Invariants: a figure comes out of a measurement in this run or is null. Compared contenders are interleaved. A
+//! sample counts only if its receiver saw every message in its full size.
 //!
 //! ```text
 //! main -> STUDY/benchmark -> frame/turns -> STUDY/sample -> frame/processes (worker processes: main -> STUDY/part)

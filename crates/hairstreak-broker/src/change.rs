@@ -7,31 +7,31 @@ use crate::exchange::ExchangeDeclaration;
 use crate::queue::QueueDeclaration;
 use crate::view::BindingInfo;
 
-/// One change. An object that goes with another one is a change of its own, and comes before: the bindings of an
-/// exchange before the exchange.
+/// One change. An object that is deleted with another one is a change of its own, and comes before: the bindings of an exchange
+/// before the exchange.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// A durable exchange was created.
     ExchangeDeclared(ExchangeDeclaration),
-    /// A durable exchange is gone.
+    /// A durable exchange was deleted.
     ExchangeDeleted {
-        /// Its name.
+        /// Name of the exchange.
         name: Box<[u8]>,
     },
     /// A durable queue was created.
     QueueDeclared(QueueDeclaration),
-    /// A durable queue is gone.
+    /// A durable queue was deleted.
     QueueDeleted {
-        /// Its name.
+        /// Name of the queue.
         name: Box<[u8]>,
     },
     /// A binding between durable ends was created.
     Bound(BindingInfo),
-    /// A binding between durable ends is gone.
+    /// A binding between durable ends was deleted.
     Unbound(BindingInfo),
 }
 
-/// The changes so far, in their order. Nothing is recorded at first.
+/// The changes so far, in their order. Recording is off at first.
 #[derive(Debug, Default)]
 pub struct Changes {
     is_recording: bool,
@@ -44,7 +44,7 @@ impl Changes {
         std::mem::replace(&mut self.is_recording, is_recording)
     }
 
-    /// Whether changes are recorded.
+    /// Returns true if changes are recorded.
     pub(crate) fn is_recording(&self) -> bool {
         self.is_recording
     }
@@ -61,7 +61,7 @@ impl Changes {
         self.changes.push(change);
     }
 
-    /// Whether there is no change to take.
+    /// Returns true if no change is recorded.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()

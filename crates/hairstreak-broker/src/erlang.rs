@@ -1,11 +1,11 @@
-//! How Erlang compares and prints values, where RabbitMQ lets clients see that.
+//! Erlang's comparison and printing of values, where RabbitMQ shows them to clients.
 
 use std::fmt::Write as _;
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
-/// Whether Erlang's `==` holds: numbers are equal whatever their types, and so are strings and byte arrays. What lies in
-/// tables and arrays is compared together with its type.
+/// Returns true if Erlang's `==` holds. Numbers of different types can be equal, and so can strings and byte arrays. Values in
+/// tables and arrays are compared together with their types.
 pub(crate) fn is_equal(one: &FieldValue, other: &FieldValue) -> bool {
     if let (Some(one), Some(other)) = (integer(one), integer(other)) {
         return one == other;
@@ -80,7 +80,7 @@ pub(crate) fn print(value: &FieldValue) -> String {
     }
 }
 
-/// A value that came from JSON as `~p` prints it: without the types of what lies in objects and arrays.
+/// Prints a value from JSON like `~p`, without the types of the values in objects and arrays.
 pub(crate) fn print_plain(value: &FieldValue) -> String {
     match value {
         FieldValue::Void => "null".to_owned(),

@@ -1,7 +1,7 @@
 //! An AMQP 0-9-1 virtual host as a state machine: exchanges, queues, bindings, policies, consumers.
 //!
-//! Nothing here names a socket, a runtime or a clock. Time is an argument, in milliseconds from a start that the caller
-//! chooses, so a test runs a day of expiry in a millisecond, and the same events always have the same effects.
+//! Nothing here uses a socket, a runtime or a clock. Time is an argument, in milliseconds from a start that the caller chooses.
+//! So a test runs a day of expiry in a millisecond, and the same events always have the same effects.
 //!
 //! Reading order: [`vhost`], [`exchange`], [`queue`], [`message`], [`policy`].
 

@@ -1,12 +1,12 @@
 //! Names of exchanges and queues in methods that declare, delete and bind: as in RabbitMQ, line breaks in them do not count.
 //!
-//! Nothing in this crate changes a name. The owner of a connection takes the line breaks out first, and then asks for rights and acts
-//! with one value: a name that changes behind the question for rights gets around them.
+//! This crate never changes a name. The owner of a connection first removes the line breaks. Then it checks the rights and acts
+//! with the same value: a name that changes after the check would get around the rights.
 
 use std::borrow::Cow;
 
-/// The name that a client means in a method that declares, deletes or binds: `name` without carriage returns and line feeds. Publishing, consuming,
-/// purging and the exchanges that arguments name take a name as it is.
+/// Returns the name that a client means in a method that declares, deletes or binds: `name` without carriage returns and line
+/// feeds. Publishing, consuming, purging and the exchanges that arguments name take a name as it is.
 pub fn without_line_breaks(name: &[u8]) -> Cow<'_, [u8]> {
     if name.iter().any(is_line_break) {
         Cow::Owned(name.iter().copied().filter(|byte| !is_line_break(byte)).collect())

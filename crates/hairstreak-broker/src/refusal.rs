@@ -1,6 +1,7 @@
 //! `Refusal`: why a virtual host refuses an operation.
 //!
-//! - `check_property`, `check_argument`: refuse a second declaration that asks for another object than the first. The texts are RabbitMQ's.
+//! - `check_property`, `check_argument`: refuse a second declaration that differs from the existing object. The texts are
+//!   RabbitMQ's.
 
 use std::fmt::{self, Display};
 
@@ -8,7 +9,8 @@ use hairstreak_wire::amqp::{FieldValue, ReplyCode};
 
 use crate::erlang;
 
-/// Why an operation is refused: the reply code, whose scope says what is closed, and RabbitMQ's text behind the name.
+/// Refusal of an operation: the reply code and RabbitMQ's text behind the name. The scope of the code says if the channel or the
+/// connection is closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The reply code.
@@ -73,7 +75,8 @@ pub(crate) fn check_argument(
     }
 }
 
-/// Whether two values are the same to Erlang's pattern matching: a float is no whole number, whatever its value.
+/// Returns true if two values are the same to Erlang's pattern matching. A float never equals a whole number, even with the same
+/// value.
 fn is_same(current: &FieldValue, received: &FieldValue) -> bool {
     let [current_is_float, received_is_float] =
         [current, received].map(|value| matches!(value, FieldValue::F32(_) | FieldValue::F64(_)));

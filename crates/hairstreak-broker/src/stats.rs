@@ -13,13 +13,13 @@ pub struct QueueStats {
     pub deliver: u64,
     /// Deliveries to consumers that do not acknowledge.
     pub deliver_no_ack: u64,
-    /// Messages that `basic.get` took, to be acknowledged.
+    /// Messages that `basic.get` took with acknowledgement.
     pub get: u64,
     /// Messages that `basic.get` took without acknowledgement.
     pub get_no_ack: u64,
     /// Calls of `basic.get` that found no message.
     pub get_empty: u64,
-    /// Those of the deliveries whose message was delivered before.
+    /// Deliveries whose message was delivered before. They also count in the fields above.
     pub redeliver: u64,
     /// Deliveries that were acknowledged.
     pub ack: u64,
@@ -58,7 +58,7 @@ impl AddAssign for QueueStats {
 /// The counters of a channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelStats {
-    /// The counters that a queue has, too. `publish` counts each message once, whatever the number of its queues.
+    /// The counters that a queue has, too. `publish` counts each message once, for any number of queues.
     pub messages: QueueStats,
     /// Messages that were confirmed.
     pub confirm: u64,
@@ -71,9 +71,9 @@ pub struct ChannelStats {
 /// The messages that died in the queues of a kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeathStats {
-    /// Those of queues that have an exchange for dead letters.
+    /// Deaths in queues that have an exchange for dead letters.
     pub dead_lettered: Deaths,
-    /// Those of other queues.
+    /// Deaths in other queues.
     pub dropped: Deaths,
 }
 
@@ -111,11 +111,12 @@ impl AddAssign for Deaths {
 pub struct ExchangeStats {
     /// Messages that clients published to the exchange.
     pub publish_in: u64,
-    /// The same messages, counted once for each queue that they were routed to. A message that names one queue counts even if the queue is not there.
+    /// Routings of these messages: each message counts once for each queue. A message that names one queue counts even if the
+    /// queue does not exist.
     pub publish_out: u64,
 }
 
-/// The counters of a virtual host, those of queues and channels that are gone included.
+/// The counters of a virtual host. Deleted queues and closed channels are included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostStats {
     /// The classic queues, summed.
@@ -128,7 +129,7 @@ pub struct HostStats {
     pub quorum_deaths: DeathStats,
     /// Messages that clients published, each counted once.
     pub publish: u64,
-    /// Those of them that came on channels with confirms.
+    /// Messages that clients published on channels with confirms. They also count in `publish`.
     pub publish_confirm: u64,
     /// Messages that were confirmed.
     pub confirm: u64,
@@ -136,11 +137,11 @@ pub struct HostStats {
     pub return_unroutable: u64,
     /// Messages without a queue that were dropped.
     pub drop_unroutable: u64,
-    /// Declarations of queues that were answered, passive ones and those of queues that existed included.
+    /// Declarations of queues that were answered. Passive ones and declarations of existing queues are included.
     pub queues_declared: u64,
     /// Queues that were created.
     pub queues_created: u64,
-    /// Queues that were deleted, by whatever.
+    /// Queues that were deleted, for any reason.
     pub queues_deleted: u64,
     /// Channels that were opened.
     pub channels_opened: u64,

@@ -1,7 +1,8 @@
 //! `Steps`: the work that one call of a virtual host may still do, in counted steps.
 //!
-//! A step is about what one queue entry costs. An operation that finds no step left stops, and goes on in a later call, so that no call keeps the lock of its
-//! host for long. Work that cannot be divided is counted when it is done: a call overruns by that work at most.
+//! A step costs about as much as one queue entry. An operation without steps left stops, and continues in a later call, so that
+//! no call keeps the lock of its host for long. Indivisible work is counted when it is done: a call overruns by that work at
+//! most.
 //!
 //! - `visit_slice`: a part of a table. Between two parts of a long list other connections get the lock.
 
@@ -26,7 +27,7 @@ impl Steps {
         self.left = limit;
     }
 
-    /// So many steps are done.
+    /// Charges steps that are done.
     #[inline]
     pub(crate) fn charge(&mut self, count: usize) {
         self.left = self.left.saturating_sub(count);
@@ -52,7 +53,7 @@ impl Steps {
 
 /// Visits the items at the `count_max` positions from `from` on. Returns the position to go on from; `None` at the end.
 ///
-/// An item that is there from the first slice to the last is visited once, whatever comes and goes meanwhile.
+/// An item that exists from the first slice to the last is visited once. Insertions and removals meanwhile do not matter.
 pub(crate) fn visit_slice<T>(
     slab: &Slab<T>,
     from: usize,

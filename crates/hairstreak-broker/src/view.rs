@@ -11,11 +11,11 @@ use crate::vhost::{ChannelId, ConnectionId};
 pub struct QueueInfo {
     /// The name.
     pub name: Box<[u8]>,
-    /// Whether the queue outlives the node.
+    /// True if the queue survives a restart of the node.
     pub is_durable: bool,
-    /// Whether the queue is for one connection.
+    /// True if the queue is for one connection.
     pub is_exclusive: bool,
-    /// Whether the queue goes with its last consumer.
+    /// True if the queue is deleted with its last consumer.
     pub is_auto_delete: bool,
     /// The arguments of the declaration.
     pub arguments: EncodedTable,
@@ -41,12 +41,13 @@ pub struct QueueInfo {
     pub exclusive_consumer: Option<Box<[u8]>>,
     /// The policies that apply.
     pub policies: QueuePolicies,
-    /// The timestamp of the first message, in seconds since 1970, if the message has one. The first message is the first that waits or the first that a consumer
-    /// has, whichever is earlier.
+    /// The timestamp of the first message, in seconds since 1970, if the message has one. The first message is the earlier of
+    /// two: the first that waits, and the first that a consumer has.
     pub head_timestamp: Option<u64>,
     /// The counters.
     pub stats: QueueStats,
-    /// When the queue was declared, asked for a message, or lost its last consumer, in the host's milliseconds.
+    /// Time of the last use: the declaration, a request for a message, or the loss of the last consumer, in the host's
+    /// milliseconds.
     pub used_at: u64,
     /// The memory of the queue and of its entries, in bytes. Messages are not in here: queues share them.
     pub memory_bytes: usize,
@@ -63,14 +64,14 @@ pub struct QueuePolicies {
     pub effective: FieldTable,
 }
 
-/// A binding. Those of the default exchange are not kept: each queue is bound to it by its name.
+/// A binding. The default exchange has no stored bindings: each queue is bound to it by its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BindingInfo {
     /// The exchange that messages come from.
     pub source: Box<[u8]>,
     /// The queue or the exchange that messages go to.
     pub destination: Box<[u8]>,
-    /// Whether the destination is an exchange.
+    /// True if the destination is an exchange.
     pub is_to_exchange: bool,
     /// The routing key.
     pub routing_key: Box<[u8]>,
@@ -89,7 +90,7 @@ pub struct ChannelInfo {
     pub number: u16,
     /// Number of consumers, without the consumer of direct replies.
     pub consumer_count: usize,
-    /// Deliveries that the channel has to settle.
+    /// Number of unsettled deliveries of the channel.
     pub unacknowledged: usize,
     /// Deliveries that a transaction settles when it is committed.
     pub uncommitted_acks: usize,
@@ -97,11 +98,11 @@ pub struct ChannelInfo {
     pub prefetch_count: u32,
     /// The prefetch count of all consumers together; 0: no limit.
     pub global_prefetch_count: u32,
-    /// Whether the client lets deliveries flow.
+    /// True if the client lets deliveries flow.
     pub is_flowing: bool,
-    /// Whether the client has asked for confirms.
+    /// True if the client has asked for confirms.
     pub is_confirming: bool,
-    /// Whether the client has asked for transactions.
+    /// True if the client has asked for transactions.
     pub is_transactional: bool,
     /// The counters.
     pub stats: ChannelStats,
@@ -120,19 +121,19 @@ pub struct ConsumerInfo {
     pub connection: ConnectionId,
     /// The number of the channel on its connection.
     pub channel_number: u16,
-    /// Whether deliveries count as settled at once.
+    /// True if deliveries count as settled at once.
     pub no_ack: bool,
-    /// Whether the consumer has the queue for itself.
+    /// True if the consumer has the queue for itself.
     pub is_exclusive: bool,
     /// Most unacknowledged deliveries; 0: no limit.
     pub prefetch_count: u32,
     /// The arguments.
     pub arguments: EncodedTable,
-    /// Whether the consumer may take messages. Only a consumer beside a single active one may not.
+    /// True if the consumer may take messages. Only a consumer beside a single active one may not.
     pub is_active: bool,
-    /// Whether one consumer at a time takes the messages of the queue.
+    /// True if one consumer at a time takes the messages of the queue.
     pub is_of_single_active: bool,
-    /// Deliveries that the consumer has to settle.
+    /// Number of unsettled deliveries of the consumer.
     pub unacknowledged: u32,
 }
 
@@ -143,11 +144,11 @@ pub struct ExchangeInfo {
     pub name: Box<[u8]>,
     /// The type, such as `topic`.
     pub kind: Box<[u8]>,
-    /// Whether the exchange outlives the node.
+    /// True if the exchange survives a restart of the node.
     pub is_durable: bool,
-    /// Whether the exchange goes with the last binding from it.
+    /// True if the exchange is deleted with the last binding from it.
     pub is_auto_delete: bool,
-    /// Whether clients cannot publish to the exchange.
+    /// True if clients cannot publish to the exchange.
     pub is_internal: bool,
     /// The arguments of the declaration.
     pub arguments: EncodedTable,
@@ -166,14 +167,14 @@ pub struct PeekInfo {
     pub return_count: u16,
     /// The priority that counts in the queue.
     pub priority: u8,
-    /// Whether the message is persistent.
+    /// True if the message is persistent.
     pub is_persistent: bool,
-    /// When the message expires, in the host's milliseconds. An expired message goes when it is the first one.
+    /// Expiry time of the message, in the host's milliseconds. An expired message is removed when it is the first one.
     pub expires_at: Option<u64>,
 }
 
 impl PeekInfo {
-    /// Whether the message was delivered before.
+    /// Returns true if the message was delivered before.
     pub fn is_redelivered(&self) -> bool {
         self.return_count > 0
     }

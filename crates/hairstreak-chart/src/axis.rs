@@ -16,7 +16,7 @@ pub struct Axis {
     pub scale: Scale,
 }
 
-/// How places on an axis relate to values.
+/// The relation between places on an axis and values.
 #[derive(Clone, Debug)]
 pub enum Scale {
     /// Equal distances are equal differences.
@@ -26,7 +26,7 @@ pub enum Scale {
         /// The last value.
         end: f64,
     },
-    /// A value is the binary logarithm of what its tick says.
+    /// A value is the binary logarithm of the number in its tick's text.
     Binary {
         /// The first logarithm.
         start: f64,
@@ -87,7 +87,7 @@ impl Axis {
         }
     }
 
-    /// How many ticks an x axis has.
+    /// Returns the number of ticks of an x axis.
     pub(crate) fn tick_count(&self) -> usize {
         match &self.scale {
             Scale::Linear { .. } | Scale::Log { .. } => TICK_COUNT,

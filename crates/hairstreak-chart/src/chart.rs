@@ -121,7 +121,7 @@ mod tests {
         Chart { title: "Rates".to_owned(), x, y: Axis::log_over("messages/s", &lines), lines }
     }
 
-    /// Whether `text` stands between two tags of the drawing.
+    /// Returns `true` if `text` stands between two tags of the drawing.
     fn shows(svg: &str, text: &str) -> bool {
         svg.lines().any(|line| line.trim() == text)
     }

@@ -1,4 +1,4 @@
-//! Why there is no chart.
+//! The error of a chart that could not be drawn.
 
 /// A chart that could not be drawn.
 #[derive(Debug, thiserror::Error)]

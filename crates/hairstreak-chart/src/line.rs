@@ -18,7 +18,7 @@ pub const LIGHT_BLUE: Color = Color(158, 202, 225);
 pub const LIGHT_ORANGE: Color = Color(253, 190, 133);
 /// For references and limits.
 pub const GREY: Color = Color(110, 110, 110);
-/// Colours that are told apart side by side, in the order of their use.
+/// Colours that can be distinguished side by side, in the order of their use.
 pub const PALETTE: [Color; 10] = [
     BLUE,
     ORANGE,
@@ -39,7 +39,7 @@ pub struct Line {
     pub label: String,
     /// The colour.
     pub color: Color,
-    /// Whether the line is dashed.
+    /// The line is dashed.
     pub is_dashed: bool,
     /// The points from left to right, in the units of the axes.
     pub points: Vec<(f64, f64)>,

@@ -1,4 +1,4 @@
-//! What may be typed.
+//! The arguments of the command line.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ const LEASE_MAX: Duration = Duration::from_secs(3600);
 /// The longest that stages may take to connect.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The longest that a proxy keeps what is unsent at its end.
+/// The longest time that a proxy keeps unsent messages at its end.
 const LINGER_MAX: Duration = Duration::from_secs(3600);
 
 /// Messaging for applications that are split into components.

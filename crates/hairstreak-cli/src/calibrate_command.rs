@@ -95,7 +95,7 @@ fn figures(machine: &Calibration) -> String {
     )
 }
 
-/// How many times the monolith's rate, for each work and transport: the median, and the range behind it.
+/// Formats the rates as multiples of the monolith's rate, for each work and transport: the median, then the range.
 fn describe_splits(splits: &[Split], cores: u32) -> String {
     let mut rows = vec![row(["work", "one thread", "inproc", "shm", "ipc", "tcp"])];
     for split in splits {

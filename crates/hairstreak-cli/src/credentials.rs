@@ -1,4 +1,5 @@
-//! `CredentialArguments`: what `call`, `worker`, `services` and `directory` show the node: options, else the environment.
+//! `CredentialArguments`: the credentials that `call`, `worker`, `services` and `directory` show the node: options,
+//! else the environment.
 
 use std::path::PathBuf;
 
@@ -41,7 +42,7 @@ impl CredentialArguments {
         let by_password = self.user.is_some() || self.password_file.is_some();
         let by_key = self.curve_key.is_some() || self.server_key.is_some();
         let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        // An option overrides its variable, and those that say something else.
+        // An option overrides its own variable, and the variables of the other ways to log in.
         let variable = |name: &str| match name {
             USER_VARIABLE if by_key => None,
             USER_VARIABLE => self.user.clone().or_else(|| environment(name)),

@@ -14,12 +14,12 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// What was asked for did not succeed.
+    /// The request did not succeed.
     pub fn failed(reason: impl fmt::Display) -> Failure {
         Failure { status: 1, reason: Some(reason.to_string()) }
     }
 
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     pub fn usage(reason: impl fmt::Display) -> Failure {
         Failure { status: 2, reason: Some(reason.to_string()) }
     }
@@ -34,17 +34,17 @@ impl Failure {
         Failure { status: 128 + signal, reason: Some(reason.to_string()) }
     }
 
-    /// There is nothing to say, or nobody to say it to: whoever read standard output has enough.
+    /// There is no reason to print, or no reader: the reader of standard output has enough.
     pub fn quiet(status: u8) -> Failure {
         Failure { status, reason: None }
     }
 
-    /// Whoever read the results wants no more of them: for a shell it ended as other filters do, by SIGPIPE.
+    /// The reader of the results has closed the pipe. For a shell this program ends as other filters do, by SIGPIPE.
     pub fn unread() -> Failure {
         Failure::quiet(128 + SIGPIPE as u8)
     }
 
-    /// Says more, behind the reason.
+    /// Appends a text to the reason.
     pub fn with_more(self, more: &str) -> Failure {
         let reason =
             self.reason.map(|reason| if more.is_empty() { reason } else { format!("{reason}; {more}") });
@@ -60,7 +60,7 @@ impl Failure {
         self.reason.is_none()
     }
 
-    /// What to write to standard error: one line, whatever the reason contains.
+    /// Returns the line for standard error. A reason of several lines becomes one line.
     pub fn line(&self) -> Option<String> {
         self.reason.as_deref().map(|reason| format!("hairstreak: {}\n", one_line(reason)))
     }

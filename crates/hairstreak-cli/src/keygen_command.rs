@@ -19,7 +19,7 @@ pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
     };
     write_secret(path, &keys).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
     announce(format!("public {}\n", keys.public())).map_err(|failure| {
-        // Nobody knows the public key: the file would only be in the way of the next try.
+        // The public key was not printed and is lost: the file would only block the next try.
         let _ = fs::remove_file(path);
         if failure.is_quiet() {
             Failure::failed("nobody reads the public key on standard output")

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-/// Whether a character is shown as itself, without an effect on what stands beside it.
+/// Returns `true` if a character is shown as itself, without an effect on its neighbours.
 pub fn is_shown(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_control();

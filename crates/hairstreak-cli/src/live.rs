@@ -1,5 +1,5 @@
-//! How far a run is, shown while it goes on: bars on a terminal, else a line a second,
-//! or a word when nothing goes on.
+//! The progress of a run, shown while it goes on: bars on a terminal, else a line a second, or a message when the run
+//! is silent.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use crate::silence::Silence;
 /// Between two lines where there are no bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What a run is shown on.
+/// The display of a run.
 pub struct Live {
     display: Display,
-    /// Whether what stages write to standard error is shown.
+    /// Lines that stages write to standard error are shown.
     verbose: bool,
 }
 
 enum Display {
-    /// But a word when nothing goes on.
+    /// Nothing but a message when the run is silent.
     Silence(Silence),
     Nothing,
     Lines {
@@ -59,7 +59,7 @@ impl Live {
         }
     }
 
-    /// Takes the bars away, for what is printed next.
+    /// Clears the bars, so that the next output has their place.
     pub fn finish(self) {
         if let Display::Bars(bars) = self.display {
             bars.stages.iter().rev().chain([&bars.run]).for_each(ProgressBar::finish_and_clear);

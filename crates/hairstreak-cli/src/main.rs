@@ -1,8 +1,9 @@
-//! The command line of Hairstreak. Each subcommand is a file; what they do is in the libraries.
+//! The command line of Hairstreak. Each subcommand is a file; the libraries do the work.
 //!
-//! Exit status: 0 all went well, 1 it did not, 2 the arguments or the topology make no sense, 129, 130 and 143 stopped by
-//! SIGHUP, SIGINT and SIGTERM, 141 nobody reads the results of `run` or `map` any more; `map` has more, GNU parallel's. Every error is one line on
-//! standard error; where that cannot be written, the status says it alone.
+//! Exit status: 0 success, 1 failure, 2 the arguments or the topology make no sense, 129, 130 and 143 stopped by
+//! SIGHUP, SIGINT and SIGTERM, 141 the reader of the results of `run` or `map` has gone. `map` has more, GNU
+//! parallel's. Every error is one line on standard error. If the line cannot be written, only the status reports the
+//! error.
 
 mod amqp;
 mod arguments;
@@ -42,7 +43,7 @@ use clap::{Error, Parser};
 use fabric::FabricCommand;
 use failure::Failure;
 
-// What cannot be written is to be an error, whoever closed the standard output.
+// A failed write must be an error, also if the parent closed the standard output.
 hairstreak_process::keep_standard_output_closed!();
 
 fn main() -> ExitCode {

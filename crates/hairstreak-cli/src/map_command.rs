@@ -29,7 +29,7 @@ const MANY: u64 = 101;
 /// As the shell has it.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// How long a map without commands of its own waits for a worker before it says so.
+/// The time that a map without commands of its own waits for a worker before it reports so.
 const ALONE_FOR: Duration = Duration::from_secs(1);
 
 /// All that the threads of a map share.
@@ -69,7 +69,7 @@ pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
 impl Map<'_> {
     fn run(&self) -> Result<(), Failure> {
         let (fed, finished) = thread::scope(|scope| {
-            // Whatever fails, the other threads would go on for ever.
+            // After any failure the other threads would go on for ever.
             self.work(scope).unwrap_or_else(|failure| self.stop.end(&failure))
         });
         self.outcome(fed, finished)
@@ -153,7 +153,7 @@ impl Map<'_> {
                 Ok(pool) => pool,
                 Err(failure) => return drop(started.send(Err(failure))),
             };
-            // Who started it listens.
+            // The starting thread waits for this message.
             let _ = started.send(Ok(pool.orders()));
             if let Err(error) = pool.work() {
                 self.stop.end(&failure(&error));
@@ -254,7 +254,7 @@ fn tell(pool: &Option<PoolAtWork<'_>>, order: impl FnOnce(&Orders)) {
     }
 }
 
-/// How many bytes standard input has, if it is a file.
+/// Returns the size of standard input in bytes, if it is a file.
 fn input_size() -> Option<u64> {
     let stdin = std::fs::File::from(std::io::stdin().as_fd().try_clone_to_owned().ok()?);
     stdin.metadata().ok().filter(|file| file.is_file()).map(|file| file.len())
@@ -276,7 +276,7 @@ fn trouble(error: impl std::fmt::Display) -> Failure {
     Failure::with_status(TROUBLE, error)
 }
 
-/// Why the commands cannot go on, and the status that says so.
+/// Returns the failure of the commands, with its exit status.
 pub fn failure(error: &CommandPoolError) -> Failure {
     let status = match error {
         CommandPoolError::Start { source, .. } if source.kind() == ErrorKind::NotFound => NOT_FOUND,

@@ -25,7 +25,7 @@ pub fn rate(per_s: Option<f64>) -> String {
     }
 }
 
-/// How many messages: `1 message`, `2 messages`.
+/// Formats a number of messages: `1 message`, `2 messages`.
 pub fn messages(count: u64) -> String {
     format!("{} message{}", grouped(count), if count == 1 { "" } else { "s" })
 }
@@ -56,7 +56,7 @@ pub fn time(seconds: f64) -> String {
     format!("{} {unit}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A gain in percent: whole ones, unless that would make a round hundred of what is none.
+/// Formats a gain in percent. The number is whole, unless rounding would turn another value into a round hundred.
 pub fn percent(gain: Option<f64>) -> String {
     let Some(gain) = gain else { return "-".to_owned() };
     let percent = gain * 100.0;
@@ -73,7 +73,7 @@ pub enum When {
     Always,
 }
 
-/// A time between a millisecond and `most`. `what` it is stands in the error.
+/// Parses a time between a millisecond and `most`. Errors call it `what`.
 pub fn bounded(text: &str, what: &str, most: Duration) -> Result<Duration, String> {
     let time = parse_duration(text).map_err(|error| error.to_string())?;
     let is_allowed = (Duration::from_millis(1)..=most).contains(&time);

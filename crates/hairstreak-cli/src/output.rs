@@ -17,12 +17,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Writes what a command has done: a line, or with --json an object.
+/// Writes the result of a command: a line, or with --json an object.
 pub fn tell(is_json: bool, text: &str, json: &Value) -> Result<(), Failure> {
     if is_json { print(&format!("{json}\n")) } else { print(&format!("{}\n", one_line(text))) }
 }
 
-/// Writes to standard output what others need in order to go on. A reader that has gone is a quiet end.
+/// Writes to standard output the lines that other programs wait for. A reader that has gone is a quiet end.
 pub fn announce(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     match PatientOutput::standard_output().and_then(|mut output| output.write_all(text.as_ref())) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
@@ -40,7 +40,7 @@ pub fn warn(text: &str) {
 pub fn note(text: &str) {
     // A lock, so that lines of two threads do not mix.
     let _lock = stderr().lock();
-    // There is nobody to tell.
+    // An error here cannot be reported: standard error itself failed.
     let _ = PatientOutput::standard_error().and_then(|mut output| output.write_all(text.as_bytes()));
 }
 

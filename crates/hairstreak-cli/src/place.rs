@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use hairstreak_socket::Endpoint;
 
-/// What goes before an endpoint to connect to.
+/// The prefix of an endpoint to connect to.
 const CONNECT: &str = "connect:";
 
 /// The patterns that a proxy has a use for.

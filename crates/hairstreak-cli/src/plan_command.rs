@@ -1,4 +1,4 @@
-//! `hairstreak plan`: what a topology can do, as a table or as JSON.
+//! `hairstreak plan`: the capacity of a topology, as a table or as JSON.
 
 use std::fmt::Write;
 

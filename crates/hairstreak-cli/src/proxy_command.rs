@@ -23,9 +23,9 @@ use crate::output::{row, table};
 use crate::place::Place;
 use crate::signals;
 
-/// Returns when a signal or a word has ended it, which is how it is meant to end.
+/// Runs until a signal or a command ends it, which is the normal end.
 pub fn proxy(arguments: &ProxyArguments) -> Result<(), Failure> {
-    // Before it says that it is there: whoever reads that may send a signal at once.
+    // The signals are set up before the announcement: its reader may send a signal at once.
     let signals = Signals::new(signals::ending()).map_err(Failure::failed)?;
     let opener = Opener {
         context: Context::new(),
@@ -131,7 +131,7 @@ impl Opener {
     }
 }
 
-/// Says, once for each endpoint, that it cannot be connected to; the socket keeps trying.
+/// Reports, once for each endpoint, a failed connect; the socket keeps trying.
 fn complain_of_failures(end: ProxyEnd, monitor: Monitor) -> io::Result<()> {
     let mut told = HashSet::new();
     let complain = move || {

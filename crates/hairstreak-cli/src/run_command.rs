@@ -1,4 +1,4 @@
-//! `hairstreak run`: runs a topology, shows how far it is, prints what was measured.
+//! `hairstreak run`: runs a topology, shows its progress, prints the measurements.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::{output, signals};
 #[derive(Serialize)]
 struct RunOutput<'a> {
     topology: String,
-    /// Whether all messages came through.
+    /// All messages came through.
     complete: bool,
     #[serde(flatten)]
     report: &'a RunReport,
@@ -69,8 +69,8 @@ pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     }
 }
 
-/// Sets `stop` on a signal that ends a command; which of them it was is in what is returned. Another one does
-/// not wait for the run to end: its processes notice that it is gone.
+/// Sets `stop` on a signal that ends a command. Returns a cell that gets the number of the signal. A second signal ends
+/// this process at once: the processes of the run notice that it is gone.
 fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> {
     let which = Arc::new(AtomicUsize::new(0));
     for signal in signals::ending() {

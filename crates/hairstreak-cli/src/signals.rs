@@ -1,4 +1,5 @@
-//! The signals that end a command: in order at the first, at once at the second. And those that stop it and continue it.
+//! The signals that end a command: in order at the first, at once at the second. Also the signals that stop a command
+//! and continue it.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -35,8 +36,8 @@ fn is_ignored(signal: i32) -> bool {
         .is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
-/// Has the commands of `groups` stop when Ctrl-Z stops this program, and continue with it. A command that waits for the terminal
-/// waits in vain and is named.
+/// Makes the commands of `groups` stop when Ctrl-Z stops this program, and continue with it. A command that waits for
+/// the terminal in vain is named.
 pub fn share_with(groups: &ProcessGroups) -> io::Result<()> {
     let mut watched = vec![SIGCONT];
     watched.extend((!is_ignored(SIGTSTP)).then_some(SIGTSTP));

@@ -6,12 +6,12 @@ use hairstreak::topology::Progress;
 
 use crate::numbers::messages;
 
-/// How long that is nothing to speak of.
+/// The shortest silence that is reported.
 const SILENCE: Duration = Duration::from_secs(10);
 /// As much as the time between two looks counts: a run that was itself stopped saw no silence.
 const STEP: Duration = Duration::from_secs(1);
 
-/// How long no stage has given a result, though one has messages.
+/// The time for which no stage has given a result, though a stage has messages.
 #[derive(Default)]
 pub struct Silence {
     processed: u64,
@@ -21,7 +21,7 @@ pub struct Silence {
 }
 
 impl Silence {
-    /// What there is to say, once for each silence.
+    /// Returns the report of a silence, once for each silence.
     pub fn look(&mut self, progress: &Progress) -> Option<String> {
         let passed = progress.elapsed.saturating_sub(self.looked).min(STEP);
         self.looked = progress.elapsed;
@@ -48,7 +48,7 @@ mod tests {
 
     use super::*;
 
-    /// A run of two stages at that second, with so many messages given and processed.
+    /// A run of two stages at that second, with these counts of messages given and processed.
     fn at(second: u64, counts: [(u64, u64); 2]) -> Progress {
         let stage = |(name, (given, processed)): (&str, (u64, u64))| StageProgress {
             name: name.into(),

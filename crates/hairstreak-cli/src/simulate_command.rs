@@ -1,4 +1,4 @@
-//! `hairstreak simulate`: what a simulated topology comes to, as tables or as JSON.
+//! `hairstreak simulate`: the results of a simulated topology, as tables or as JSON.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::numbers::{grouped, messages, percent, rate, time};
 use crate::output;
 use crate::output::{row, table};
 
-/// Messages where nothing says how many.
+/// The default number of messages.
 const MESSAGES_DEFAULT: u64 = 100_000;
 /// Changes that are shown.
 const ADVICE_COUNT: usize = 3;

@@ -1,6 +1,6 @@
 //! `Supervisor`: word to systemd about the state of the node (sd_notify(3)): it is ready, it reloads, it stops.
 //!
-//! A datagram of lines `NAME=VALUE` goes to the socket that the environment names. Without that socket nothing is said.
+//! A datagram of lines `NAME=VALUE` goes to the socket that the environment names. Without that socket nothing is sent.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
@@ -15,7 +15,7 @@ use crate::line::one_line;
 
 /// The variable that names the socket: a path, or `@` and an abstract name.
 const VARIABLE: &str = "NOTIFY_SOCKET";
-/// How long a supervisor that reads nothing is waited for.
+/// The time limit for a supervisor to read a notification.
 const SEND_TIME: Duration = Duration::from_secs(1);
 
 /// The program that started the node and follows its state, such as systemd.

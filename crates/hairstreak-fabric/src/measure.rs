@@ -8,7 +8,7 @@ use crate::traffic::Source;
 /// The most packets that wait at a port, unless a span has another number.
 pub const WAITING_MAX: usize = 1_024;
 
-/// How long to measure a network, in slots, and how closely.
+/// The length of a measurement of a network, in slots, and its detail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Slots that pass before anything counts.
@@ -17,7 +17,7 @@ pub struct Span {
     pub slots: u64,
     /// The most packets that wait at a port. Further packets are refused. With 0, a packet is refused if it finds no room in its slot.
     pub waiting_max: usize,
-    /// Whether to follow the order of each flow. This needs memory for each pair of ports.
+    /// The order of each flow is followed. This needs memory for each pair of ports.
     pub follows_order: bool,
 }
 
@@ -95,7 +95,7 @@ impl Distribution {
         self.sum += value;
     }
 
-    /// How many numbers were counted.
+    /// Returns the number of counted values.
     pub fn count(&self) -> u64 {
         self.total
     }
@@ -139,7 +139,7 @@ struct Flow {
 struct Flows(HashMap<(u32, u32), Flow>);
 
 impl Flows {
-    /// How many packets the flow has sent.
+    /// Returns the number of packets that the flow has sent.
     fn sent(&self, from: u32, to: u32) -> u64 {
         self.0.get(&(from, to)).map_or(0, |flow| flow.sent)
     }

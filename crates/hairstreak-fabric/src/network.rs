@@ -25,7 +25,7 @@ pub trait Network<T> {
     /// Packets inside.
     fn packet_count(&self) -> usize;
 
-    /// Whether packets may be lost inside.
+    /// Returns `true` if packets may be lost inside.
     fn may_lose(&self) -> bool {
         false
     }

@@ -16,6 +16,6 @@ pub const SLOT_PICOSECONDS: u64 = 30_000;
 /// Heights of the default fabric. With [`ANGLE_COUNT`] angles 32 ports, as many as the recalled cluster had nodes.
 pub const HEIGHT_COUNT: u32 = 8;
 
-/// Angles of the default fabric: the switch saturates at a higher rate the fewer angles there are for as many ports, and four still show how
-/// cells go round.
+/// Angles of the default fabric. The fewer angles there are for the same number of ports, the higher the rate at which
+/// the switch saturates. Four angles still show the rotation of cells.
 pub const ANGLE_COUNT: u32 = 4;

@@ -1,12 +1,13 @@
 //! `Traffic`: the packets that the ports of a network want to send, by seed.
 //!
-//! Each port has random numbers of its own. So the packets of a port do not depend on how the network treats the packets of other ports.
+//! Each port has random numbers of its own. So the packets of a port do not depend on the network's treatment of other
+//! packets.
 
 use std::ops::Range;
 
 use fastrand::Rng;
 
-/// Where packets go.
+/// The destinations of packets.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Pattern {
     /// To any port.
@@ -22,7 +23,7 @@ pub enum Pattern {
     },
 }
 
-/// When packets come.
+/// The arrival times of packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each port always has a packet to send.
@@ -45,11 +46,12 @@ pub enum Arrivals {
 /// The packets of a network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Traffic {
-    /// Where they go.
+    /// The destinations of the packets.
     pub pattern: Pattern,
-    /// When they come.
+    /// The arrival times of the packets.
     pub arrivals: Arrivals,
-    /// How many ports send and receive: the first ones. In a Data Vortex, the first ports are those of one angle.
+    /// The range of ports that send and receive, from the first port on. In a Data Vortex, the first ports are those of
+    /// one angle.
     pub ports: Range<u32>,
 }
 
@@ -104,7 +106,7 @@ impl<'a> Source<'a> {
         self.from
     }
 
-    /// Whether each call of [`Source::draw`] returns a packet.
+    /// Returns `true` if each call of [`Source::draw`] returns a packet.
     pub fn is_endless(&self) -> bool {
         matches!(&self.packets, Packets::Drawn(draw) if draw.traffic.arrivals == Arrivals::Always)
     }

@@ -37,7 +37,7 @@ pub struct ManagementOptions {
     pub metrics_bind: Vec<String>,
     /// Settings of metrics.
     pub metrics: MetricsConfig,
-    /// Whether clients of this host need credentials for health checks and metrics, as other clients do.
+    /// Clients of this host need credentials for health checks and metrics, as other clients do.
     pub require_login: bool,
     /// Free bytes below which the disk of the definitions counts as full.
     pub disk_free_limit: u64,
@@ -61,12 +61,12 @@ impl Default for ManagementOptions {
 }
 
 impl ManagementOptions {
-    /// Whether the HTTP API has an endpoint.
+    /// Returns `true` if the HTTP API has an endpoint.
     pub fn has_http(&self) -> bool {
         !self.http_bind.is_empty() || self.http_tls.as_ref().is_some_and(|tls| !tls.bind.is_empty())
     }
 
-    /// Whether the HTTP API or metrics have an endpoint.
+    /// Returns `true` if the HTTP API or metrics have an endpoint.
     pub fn has_endpoints(&self) -> bool {
         self.has_http() || !self.metrics_bind.is_empty()
     }
@@ -159,7 +159,7 @@ fn bind(endpoints: &[String]) -> Result<Vec<HttpListener>, StartError> {
     endpoints.iter().map(bind).collect()
 }
 
-/// The HTTP API and the metrics of a node. Dropping it closes their connections; the node itself is to be stopped afterwards.
+/// The HTTP API and the metrics of a node. Dropping it closes their connections; stop the node itself afterwards.
 pub struct Management {
     http: Option<HttpServer>,
     /// Number of HTTP addresses without TLS. The addresses with TLS follow them.

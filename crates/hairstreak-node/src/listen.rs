@@ -33,7 +33,7 @@ pub(crate) fn listen(endpoint: &str) -> Result<Listener, StartError> {
     }
 }
 
-/// Binds the endpoints of AMQP with TLS. Returns what their connections are configured by, too.
+/// Binds the endpoints of AMQP with TLS. Also returns the configuration of their connections.
 ///
 /// Errors: as [`listen`]; a certificate or a key cannot be used.
 pub(crate) fn listen_tls(options: &AmqpTlsOptions) -> Result<(Vec<Listener>, TlsServer), StartError> {

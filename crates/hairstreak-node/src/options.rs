@@ -1,4 +1,4 @@
-//! `ServeOptions`: what a node listens on and with which limits.
+//! `ServeOptions`: the endpoints and limits of a node.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub const SERVICES_PORT: u16 = 5555;
 /// The port of AMQP.
 pub const AMQP_PORT: u16 = 5672;
 
-/// What a node listens on and with which limits.
+/// The endpoints and limits of a node.
 pub struct ServeOptions {
     /// Endpoints of the directory.
     pub bind: Vec<String>,
@@ -32,30 +32,30 @@ pub struct ServeOptions {
     pub services: ServiceOptions,
     /// Endpoints of AMQP. Without any there is none.
     pub amqp_bind: Vec<String>,
-    /// Where AMQP is served with TLS, and with which certificates. None: nowhere.
+    /// Endpoints and certificates of AMQP with TLS. `None`: AMQP is not served with TLS.
     pub amqp_tls: Option<AmqpTlsOptions>,
     /// Users and limits of AMQP.
     pub amqp: AmqpOptions,
-    /// Whether clients of this host need credentials for the directory, services and metrics, as other clients do. Health checks
+    /// True if clients of this host need credentials for the directory, services and metrics, as other clients do. Health checks
     /// need credentials then, too.
     pub require_login: bool,
     /// The node's keys for CURVE, for the directory and services. None: its own, in its data directory; without one there is no
     /// CURVE.
     pub curve: Option<KeyPair>,
-    /// Where definitions of AMQP are kept. None: in memory only.
+    /// Place of AMQP's definitions. `None`: in memory only.
     pub data: Option<DataPlace>,
-    /// Whether operators are served, so that virtual hosts are there although AMQP has no endpoint.
+    /// True if operators are served. Virtual hosts exist then even if AMQP has no endpoint.
     pub is_managed: bool,
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,
-    /// Called when a thread of the node ends though nobody stopped it, as by a panic of `on_change`. What it served is not served then.
+    /// Called when a thread of the node ends before a stop, for example by a panic of `on_change`. Its service has ended then.
     pub on_end: Box<dyn Fn() + Send + Sync>,
-    /// Called whenever nothing can be accepted at an endpoint, with the reason: descriptors are short, or the fabric is gone. The node tries again by
-    /// itself.
+    /// Called with the reason whenever an endpoint cannot accept connections: descriptors are short, or the fabric has failed.
+    /// The node retries by itself.
     pub on_accept_failure: Box<TellFailure>,
 }
 
-/// Hears of an endpoint, and of the reason for which nothing can be accepted there.
+/// Callback for an endpoint and the reason for which it cannot accept connections.
 pub type TellFailure = dyn Fn(&Endpoint, &str) + Send + Sync;
 
 impl Default for ServeOptions {

@@ -102,12 +102,12 @@ impl Server {
         Ok(server)
     }
 
-    /// What the directory listens on, with the real ports.
+    /// Returns the endpoints of the directory, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         self.directory.as_ref().map_or(&[], ServingRouter::endpoints)
     }
 
-    /// What the broker of services listens on, with the real ports.
+    /// Returns the endpoints of the broker of services, with the real ports.
     pub fn service_endpoints(&self) -> &[Endpoint] {
         self.services.as_ref().map_or(&[], ServingRouter::endpoints)
     }
@@ -144,17 +144,19 @@ impl Server {
         self.amqp_certificates.as_ref()
     }
 
-    /// The node's public key for CURVE, by which clients of the directory and of services know the node. None: there is no CURVE.
+    /// Returns the node's public key for CURVE. Clients of the directory and of services identify the node by this key. `None`:
+    /// there is no CURVE.
     pub fn curve_key(&self) -> Option<&PublicKey> {
         self.curve_key.as_ref()
     }
 
-    /// Has users, limits and certificates that were configured anew take effect: users with their passwords and tags, who may log in from where, the
-    /// memory watermark, the size of messages, how many connections there may be, and for connections that come from here on the certificates of TLS. All else stays as it is.
+    /// Applies a changed configuration. Users change with their passwords, their tags, and the hosts from which they may log in.
+    /// The memory watermark, the size of messages, and the maximum number of connections change. New connections use the new TLS
+    /// certificates. All other settings stay.
     ///
     /// # Errors
     ///
-    /// A value makes no sense, or a file cannot be used.
+    /// A value is invalid, or a file cannot be used.
     pub fn reload(&self, amqp: &AmqpOptions, tls: Option<&AmqpTlsOptions>) -> Result<(), ReloadError> {
         if let (Some(server), Some(options)) = (&self.tls, tls) {
             server.reload(&options.server_options())?;
@@ -166,7 +168,7 @@ impl Server {
         Ok(())
     }
 
-    /// Closes every connection and waits until the threads have ended. Returns what is forgotten with the node.
+    /// Closes every connection and waits until the threads have ended. Returns the messages and changes that the node forgets.
     pub fn stop(mut self) -> Forgotten {
         self.end()
     }

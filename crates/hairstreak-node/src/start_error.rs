@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::operator::BootError;
 
-/// Why a node could not start.
+/// A failure to start a node.
 #[derive(Debug, Error)]
 pub enum StartError {
     /// There is no endpoint to listen on.
@@ -24,7 +24,7 @@ pub enum StartError {
     Listen {
         /// As it was given.
         endpoint: String,
-        /// Why not.
+        /// The reason of the failure.
         reason: String,
     },
     /// A certificate or a key of TLS cannot be used.
@@ -38,7 +38,7 @@ pub enum StartError {
     CurveKey {
         /// The data directory.
         directory: PathBuf,
-        /// The system's reason, or what the file has.
+        /// The system's reason, or the content of the file.
         source: io::Error,
     },
     /// A socket could not be opened.
@@ -55,13 +55,13 @@ pub enum StartError {
     Random(io::Error),
 }
 
-/// Why a configuration could not take effect while the node runs.
+/// A failure to apply a configuration while the node runs.
 #[derive(Debug, Error)]
 pub enum ReloadError {
     /// A certificate or a key of TLS cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsConfigError),
-    /// A user makes no sense.
+    /// A user is invalid.
     #[error(transparent)]
     User(#[from] BootError),
 }

@@ -1,4 +1,4 @@
-//! `Children`: the processes that are at work, so that all of them can be ended at once.
+//! `Children`: the running processes. All of them can be ended at once.
 //!
 //! Each child leads a process group of its own: the processes that a shell started end with the shell. A terminal's Ctrl-C
 //! reaches this process alone. No child outlives this process. A process that a child started outlives this process in two
@@ -16,20 +16,20 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, wa
 use super::parent::end_with_parent;
 use super::process_groups::ProcessGroups;
 
-/// How long children may take to end when they are asked, before they are killed; then, what they started may take as long.
+/// Grace period between SIGTERM and SIGKILL. The descendants of the children get a second period of the same length.
 const GRACE: Duration = Duration::from_millis(500);
-/// Between two looks whether they have.
+/// Interval between two checks that the children have ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 struct Living {
-    /// Each group, and whether the group was asked to end.
+    /// Each group. The flag is set once the group was asked to end.
     groups: HashMap<Pid, bool>,
-    /// Nobody is started any more.
+    /// No process is started any more.
     has_stopped: bool,
 }
 
-/// The processes at work; clones are the same.
+/// The running processes. Clones share one set.
 #[derive(Clone, Debug, Default)]
 pub struct Children {
     living: Arc<Mutex<Living>>,
@@ -37,9 +37,9 @@ pub struct Children {
 }
 
 impl Children {
-    /// Starts one, unless all have been stopped.
+    /// Starts a process, unless all processes were stopped.
     pub fn start(&self, command: &mut Command) -> io::Result<(Child, Pid)> {
-        // With the lock, so that none is overlooked.
+        // The lock is held, so that `stop` sees the new process.
         let mut living = self.living();
         if living.has_stopped {
             return Err(io::Error::other("the work is being stopped"));
@@ -60,17 +60,19 @@ impl Children {
         &self.groups
     }
 
-    /// Whether no process is at work.
+    /// Returns whether no process is running.
     pub fn are_none(&self) -> bool {
         self.living().groups.is_empty()
     }
 
-    /// One has ended, and is about to be waited for. What it left in the background lives on, as under a shell.
+    /// Removes a process that has ended. The caller then waits for it. Its background processes live on, as under a
+    /// shell.
     ///
     /// A group that was asked to end is asked again: a shell that is about to fork holds the signal back, and its
     /// child, which is in the group a moment later, has not seen the signal.
     ///
-    /// Does not return once all are stopped. The program ends then, and until its end the number of a group is no other's.
+    /// Does not return once all are stopped. The program then exits, and no other process can take the number of the
+    /// group before.
     pub fn forget(&self, group: Pid) {
         let mut living = self.living();
         while living.has_stopped {
@@ -84,18 +86,18 @@ impl Children {
         }
     }
 
-    /// Kills one.
+    /// Kills a process.
     pub fn kill(&self, group: Pid) {
         self.tell(group, Signal::KILL);
     }
 
-    /// Asks one to end.
+    /// Asks a process to end.
     pub fn ask_to_end(&self, group: Pid) {
         self.tell(group, Signal::TERM);
     }
 
     fn tell(&self, group: Pid, signal: Signal) {
-        // With the lock, so that the number is not another's by then.
+        // The lock is held, so that the number still belongs to this group.
         if let Some(is_asked) = self.living().groups.get_mut(&group) {
             ask(group, signal, is_asked);
         }
@@ -106,7 +108,7 @@ impl Children {
         self.living().has_stopped
     }
 
-    /// Asks all to end, kills those who do not, and lets nobody start any more.
+    /// Asks all processes to end, kills the processes that do not end, and allows no further start.
     pub fn stop(&self) {
         self.living().has_stopped = true;
         self.tell_all(Signal::TERM);
@@ -127,7 +129,7 @@ impl Children {
         }
     }
 
-    /// Whether a process of a group lives. The leader of the group has ended, and waits to be buried.
+    /// Returns whether a group has a living member. The leader of the group is a zombie.
     fn have_members(&self) -> bool {
         let Ok(processes) = fs::read_dir("/proc") else { return false };
         let living = self.living();
@@ -136,13 +138,14 @@ impl Children {
             .any(|stat| group_of_living(&stat).is_some_and(|group| living.groups.contains_key(&group)))
     }
 
-    /// Whether all have, though nobody may have buried them: who did that is told that the work has been stopped.
+    /// Returns whether all processes have ended, zombies included. The code that reaps a process is told that the work
+    /// was stopped.
     fn have_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         self.living().groups.keys().all(|&leader| !matches!(waitid(WaitId::Pid(leader), look), Ok(None)))
     }
 
-    /// Kills all, at once, and lets nobody start any more.
+    /// Kills all processes at once, and allows no further start.
     pub fn kill_all(&self) {
         self.living().has_stopped = true;
         self.tell_all(Signal::KILL);
@@ -159,7 +162,7 @@ impl Children {
     }
 }
 
-/// Sends a signal to a group. A group that is stopped goes on, so that its processes can end as they were asked to.
+/// Sends a signal to a group. After SIGTERM a stopped group is continued, so that its processes can end by themselves.
 fn ask(group: Pid, signal: Signal, is_asked: &mut bool) {
     // A group that has just ended needs no signal.
     let _ = kill_process_group(group, signal);
@@ -169,9 +172,9 @@ fn ask(group: Pid, signal: Signal, is_asked: &mut bool) {
     }
 }
 
-/// The group of a process with this `/proc/PID/stat`, unless the process has ended.
+/// Returns the group of the process with this `/proc/PID/stat`, or `None` if the process has ended.
 fn group_of_living(stat: &str) -> Option<Pid> {
-    // The name, in parentheses, may hold anything.
+    // The process name, in parentheses, may hold any bytes.
     let mut fields = stat.rsplit_once(") ")?.1.split(' ');
     let (state, group) = (fields.next()?, fields.nth(1)?);
     if matches!(state, "Z" | "X") { None } else { Pid::from_raw(group.parse().ok()?) }

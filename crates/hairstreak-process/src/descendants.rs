@@ -1,13 +1,12 @@
-//! Processes that came of this one, however far they went: a process that leaves its group and session and
-//! loses its parent is adopted by the nearest ancestor that asked for it (PR_SET_CHILD_SUBREAPER), and so can
-//! be ended with it.
+//! Descendants of this process, at any distance. A process that leaves its group and session and loses its parent is
+//! adopted by the nearest ancestor that asked for it (PR_SET_CHILD_SUBREAPER). That ancestor can end it.
 //!
-//! A process may have had children before it had anything to do with stages: a shell's, say, that it was executed
-//! in the place of. These [`Bystanders`] are left alone, and theirs, as far as they stay in a process group that
-//! was there before; every stage has a new one.
+//! A process may have children from before it ran any stage: a shell that executes it in its own place leaves it the
+//! children of the shell. These [`Bystanders`] are not ended, nor are their children that stay in a process group from
+//! before. Every stage has a new group.
 //!
-//! What this cannot end: a process of another user (unless this one is root's), and what is left when an
-//! adopter is itself killed by SIGKILL, unless an adopter above it still lives.
+//! Two kinds of processes are not ended: processes of another user (unless this process runs as root), and the
+//! processes of an adopter that was killed by SIGKILL, unless an adopter above it still lives.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -17,19 +16,19 @@ use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, set_child_
 use signal_hook::consts::SIGCHLD;
 use signal_hook::iterator::Signals;
 
-/// How long processes that were killed may take to be gone.
+/// Time that killed processes may take to exit.
 const KILLED_WITHIN: Duration = Duration::from_secs(2);
-/// Between two looks whether they are.
+/// Interval between two checks that they have exited.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Descendants that were there before this process adopted any.
+/// Descendants from before this process adopted any.
 #[derive(Debug, Default)]
 pub struct Bystanders {
     processes: HashSet<Identity>,
     groups: HashSet<Pid>,
 }
 
-/// A process, even if its id is another's later: the id, and when it was started.
+/// Identity of a process, unique even if its id is used again: the id and the start time.
 type Identity = (Pid, u64);
 
 impl Bystanders {
@@ -57,21 +56,21 @@ impl Bystanders {
     }
 }
 
-/// From now on this process adopts its descendants that lose their parents. Returns those it has already.
+/// Makes this process adopt its descendants that lose their parents. Returns its descendants so far.
 pub fn adopt() -> io::Result<Bystanders> {
     let bystanders = Bystanders::now();
     set_child_subreaper(Some(getpid()))?;
     Ok(bystanders)
 }
 
-/// Waits, in a thread, for those adopted children that end by themselves, so that they do not pile up as
-/// zombies. The child `own` is left to who started it.
+/// Starts a thread that reaps adopted children when they end, so that no zombies pile up. The child `own` is left to
+/// the caller that started it.
 pub fn bury_all_but(own: Pid) -> io::Result<()> {
     let mut ended = Signals::new([SIGCHLD])?;
     thread::Builder::new().name("undertaker".into()).spawn(move || {
         for _ in ended.forever() {
             for child in children().into_iter().filter(|child| child.id != own) {
-                // It may well live, then this does nothing.
+                // The call does nothing if the child is alive.
                 let _ = waitpid(Some(child.id), WaitOptions::NOHANG);
             }
         }
@@ -79,7 +78,7 @@ pub fn bury_all_but(own: Pid) -> io::Result<()> {
     Ok(())
 }
 
-/// Kills every child of this process but bystanders, and those that are adopted by that, until none is left.
+/// Kills every child of this process except bystanders, and the processes that it then adopts, until none is left.
 pub fn end(bystanders: &Bystanders) {
     let deadline = Instant::now() + KILLED_WITHIN;
     loop {
@@ -88,7 +87,7 @@ pub fn end(bystanders: &Bystanders) {
             return;
         }
         for child in left {
-            // Nothing can be done about one that may not be killed.
+            // A process that may not be killed is left.
             let _ = kill_process(child.id, Signal::KILL);
             let _ = waitpid(Some(child.id), WaitOptions::NOHANG);
         }
@@ -96,7 +95,7 @@ pub fn end(bystanders: &Bystanders) {
     }
 }
 
-/// The children of this process, those that ended and were not waited for included.
+/// Returns the children of this process, zombies included.
 fn children() -> Vec<Process> {
     let parent = getpid();
     Process::all().into_iter().filter(|process| process.parent == Some(parent)).collect()
@@ -106,7 +105,7 @@ struct Process {
     id: Pid,
     parent: Option<Pid>,
     group: Pid,
-    /// In ticks since the machine was started.
+    /// Start time in ticks since the machine was started.
     started: u64,
 }
 
@@ -121,8 +120,8 @@ impl Process {
         Process::read(id, &fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero())).ok()?)
     }
 
-    /// By proc_pid_stat(5): fields 4, 5 and 22; the second, the name, stands in brackets and may hold anything.
-    /// One that goes just now has -1 for a group: it is gone.
+    /// Parses fields 4, 5 and 22 of proc_pid_stat(5). The name, field 2, is in brackets and may hold any bytes. A
+    /// process that is just exiting has the group -1: it counts as gone.
     fn read(id: Pid, stat: &str) -> Option<Process> {
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_whitespace().skip(1);
@@ -136,7 +135,7 @@ impl Process {
     }
 }
 
-/// An id is positive; what is none is left out.
+/// Returns the process id in `text`, or `None` if it is not a positive number.
 pub fn process_id(text: &str) -> Option<Pid> {
     text.parse().ok().filter(|&id: &i32| id > 0).and_then(Pid::from_raw)
 }

@@ -11,9 +11,9 @@ use super::framing::Framing;
 use super::process::{Found, Process};
 use super::slot::{News, Record, SHORTAGE_PAUSE, Slot, SlotContext, backoff};
 
-/// What a record is put in the place of.
+/// Placeholder of the record in a word of the command.
 pub const PLACE: &[u8] = b"{}";
-/// Read at once.
+/// Size of one read.
 const READ_SIZE: usize = 64 * 1024;
 
 /// The options of all slots of a pool.
@@ -23,9 +23,9 @@ pub struct EachOptions {
     pub command: Vec<OsString>,
     /// The framing of records.
     pub framing: Framing,
-    /// The command gets the record on its standard input.
+    /// The command reads the record from its standard input.
     pub to_stdin: bool,
-    /// Most processes that a record is given to.
+    /// Most processes that get the same record.
     pub tries_max: u32,
     /// Most bytes of an answer.
     pub answer_size_max: usize,
@@ -40,7 +40,7 @@ pub struct Each {
     process: Option<Process>,
     output: Vec<u8>,
     not_before: Option<Instant>,
-    /// Starts in a row for which the system had nothing to give.
+    /// Starts in a row that failed because the system was short of resources.
     shortages: u32,
 }
 
@@ -59,7 +59,7 @@ impl Each {
             Ok(mut process) => {
                 if self.options.to_stdin {
                     process.pending().extend_from_slice(body);
-                    // A line has its end.
+                    // In line framing a record ends with a newline.
                     process.pending().extend((self.options.framing == Framing::Lines).then_some(b'\n'));
                     process.write(context.poller)?;
                 }
@@ -79,7 +79,7 @@ impl Each {
         }
     }
 
-    /// Whether other records may fare better.
+    /// Returns whether the start failed because of this record, so that other records may succeed.
     fn is_of_record(&self, error: &std::io::Error) -> bool {
         let names_program = self.options.command.first().is_some_and(|word| has_place(word));
         names_program || matches!(error.kind(), ErrorKind::ArgumentListTooLong | ErrorKind::InvalidInput)
@@ -190,12 +190,12 @@ impl Slot for Each {
     }
 }
 
-/// Whether a record has a place in this word of a command.
+/// Returns whether this word of a command has a placeholder.
 pub fn has_place(word: &OsStr) -> bool {
     memchr::memmem::find(word.as_bytes(), PLACE).is_some()
 }
 
-/// The word with the record in its places.
+/// Returns the word with the record in the place of each placeholder.
 fn filled_in(word: &OsStr, record: &[u8]) -> OsString {
     let word = word.as_bytes();
     let mut filled = Vec::with_capacity(word.len());

@@ -94,7 +94,7 @@ pub enum CommandPoolError {
 }
 
 impl CommandPoolError {
-    /// Whether the system has no descriptor, process or memory to give now.
+    /// Returns whether the system is short of descriptors, processes or memory for the moment.
     pub fn is_shortage(&self) -> bool {
         let (CommandPoolError::Start { source, .. } | CommandPoolError::System(source)) = self else {
             return false;
@@ -104,7 +104,7 @@ impl CommandPoolError {
     }
 }
 
-/// The end of a process in words: `exited with status 3` or `was killed by signal 9`.
+/// End of a process in words: `exited with status 3` or `was killed by signal 9`.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending(pub ExitStatus);
 

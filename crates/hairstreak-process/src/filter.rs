@@ -1,4 +1,5 @@
-//! `Filter`: a command that runs on, one record in on its standard input, one answer out on its standard output.
+//! `Filter`: a long-running command. It reads one record on its standard input and writes one answer on its standard
+//! output.
 //!
 //! ```text
 //!             new records, or the rest        silent, or nothing follows
@@ -12,12 +13,12 @@
 //!    +-- the process ends: any of them, and Mute, which it is once it has closed its standard output
 //! ```
 //!
-//! It is given many records ahead, and may hold its answers back: most programs gather them while their output is a
-//! pipe. One that is silent for as long as [`Patience`] has it with nothing to follow has its standard input closed: it
-//! gives what it held back, ends, and is started again with the next record.
+//! A filter is given many records ahead. It may hold its answers back: most programs buffer their output while it is a
+//! pipe. A filter that is silent for the time of [`Patience`], with no further record to give, has its standard input
+//! closed. It then writes the answers that it held back and ends. The next record starts it again.
 //!
-//! What a process that died had not answered is redone, in the order of [`Redo`]. A record that was alone with `tries_max`
-//! processes that died has failed.
+//! The unanswered records of a process that died are redone in the order of [`Redo`]. A record fails once `tries_max`
+//! processes died that had no other record.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -33,15 +34,15 @@ use super::process::{Found, Process};
 use super::redo::{Part, Redo};
 use super::slot::{News, Record, SHORTAGE_PAUSE, Slot, SlotContext, backoff};
 
-/// Bytes that wait for a filter to read them; with more it is given nothing.
+/// Most bytes that wait for a filter to read them. Above this limit the filter gets no further record.
 const PENDING_BYTES_MAX: usize = 128 * 1024;
-/// Bytes read from one filter before the others have their turn.
+/// Most bytes read from one filter before the other filters have their turn.
 const TURN_BYTES_MAX: usize = 1 << 20;
-/// A filter that has ended so often and never given an answer is given up with the next record that fails. One that had
-/// given answers before, and does not even read any more, then dies of its records for all one can tell.
+/// Ends of a filter that never gave an answer. After so many the next failing record stops the pool. A filter that did
+/// answer before, and now does not even read, is assumed to die of its records.
 const NEVER_ANSWERED_MAX: u32 = 10;
 
-/// How long a filter that has closed its standard output may live on before it is killed.
+/// Time that a filter may live on after it closed its standard output. The filter is killed then.
 const MUTE_FOR: Duration = Duration::from_secs(1);
 
 /// The options of all filters of a pool.
@@ -51,44 +52,44 @@ pub struct FilterOptions {
     pub command: Vec<OsString>,
     /// The framing of records.
     pub framing: Framing,
-    /// The most records that one filter has.
+    /// Most records that one filter has.
     pub share: usize,
-    /// How many processes a record may be alone with when they die.
+    /// Most processes that may die while a record is their only one.
     pub tries_max: u32,
     /// Most bytes of an answer.
     pub answer_size_max: usize,
-    /// Records come from other processes, and may be anything.
+    /// The records come from other processes and may hold any bytes.
     pub is_remote: bool,
 }
 
-/// Where a filter is in the diagram above.
+/// State of a filter in the diagram above.
 #[derive(Clone, Copy, Debug)]
 enum State {
-    /// It has no process, and nobody starts one before that time.
+    /// There is no process, and none is started before that time.
     Down { not_before: Option<Instant> },
-    /// New records follow those that it has.
+    /// New records may follow the given ones.
     Flowing,
-    /// It has the suspect, and nothing follows before that is answered.
+    /// The filter has the suspect. No record follows before the suspect is answered.
     Trying,
-    /// Its standard input is closed as soon as all is written.
+    /// The standard input is closed as soon as all bytes are written.
     Closing,
-    /// Its standard input is closed, since that time if its silence was the reason.
+    /// The standard input is closed. `silent` is the time of the close if silence was its reason.
     Closed { silent: Option<Instant> },
-    /// It has closed its standard output, at that time.
+    /// The filter closed its standard output at that time.
     Mute { since: Instant },
 }
 
-/// A command that runs on.
+/// A long-running command.
 #[derive(Debug)]
 pub struct Filter {
     options: FilterOptions,
     key: usize,
     state: State,
-    /// There is one unless it is down.
+    /// `None` only in the state `Down`.
     process: Option<Process>,
     splitter: Splitter,
     answers: Vec<Range<usize>>,
-    /// Not answered, first to last.
+    /// Records without an answer, in order.
     given: VecDeque<Record>,
     redo: Redo,
     patience: Patience,
@@ -97,12 +98,12 @@ pub struct Filter {
     has_ever_answered: bool,
     /// Processes in a row that ended without an answer.
     fruitless: u32,
-    /// Starts in a row for which the system had nothing to give.
+    /// Starts in a row that failed because the system was short of resources.
     shortages: u32,
 }
 
 impl Filter {
-    /// Starts it at once, so that it is ready when the first record comes.
+    /// Starts the process at once, so that it is ready when the first record comes.
     pub fn start(
         options: FilterOptions,
         key: usize,
@@ -144,7 +145,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Starts a process if there is none. Returns whether there is one: the system may have nothing to give for a while.
+    /// Starts a process if there is none. Returns whether there is one: a shortage of resources delays the start.
     fn ensure_process(&mut self, context: &mut SlotContext<'_>) -> Result<bool, CommandPoolError> {
         if self.process.is_some() {
             return Ok(true);
@@ -165,7 +166,7 @@ impl Filter {
         Ok(true)
     }
 
-    /// The next part of what is to be redone, once the one before is answered.
+    /// Gives the next part of the records to be redone, once the part before is answered.
     fn give_again(&mut self, context: &mut SlotContext<'_>) -> Result<(), CommandPoolError> {
         let may_give = match self.state {
             State::Down { not_before } => not_before.is_none_or(|at| at <= context.now),
@@ -177,7 +178,7 @@ impl Filter {
         }
         let Some(part) = self.redo.next(self.patience.is_prompt()) else { return Ok(()) };
         let (state, records) = match part {
-            // Deaths that come fast leave it no time to be silent in.
+            // Processes that die quickly never reach the state of silence. The input is closed at once instead.
             Part::Suspect(suspect) if suspect.tries > 0 => (State::Closing, vec![suspect]),
             Part::Suspect(suspect) => (State::Trying, vec![suspect]),
             Part::Divided(records) => (State::Closing, records),
@@ -212,7 +213,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Passes on the answers that are here.
+    /// Passes on the answers in the buffer.
     fn answer(&mut self, context: &mut SlotContext<'_>) -> Result<(), CommandPoolError> {
         self.answers.clear();
         while let Some(answer) = self.splitter.next_record()? {
@@ -257,11 +258,11 @@ impl Filter {
         Ok(())
     }
 
-    /// Closes the standard input of a filter that nothing follows for now, and that is silent or is to end.
+    /// Closes the standard input of a filter that gets no further record for now, and that is silent or has to end.
     fn close(&mut self, context: &mut SlotContext<'_>) -> Result<(), CommandPoolError> {
         let mut is_silent = self.end_of_patience().is_some_and(|at| at <= context.now);
         if is_silent && self.process.as_ref().is_some_and(|process| process.unread_size() > 0) {
-            // It is busy, or only starting.
+            // The filter is busy, or still starting.
             is_silent = false;
             self.patience.note_news(context.now);
         }
@@ -285,7 +286,7 @@ impl Filter {
         (may_be_silent && has_all).then(|| self.patience.ends_at())
     }
 
-    /// The process has ended.
+    /// Handles the end of the process.
     fn bury(&mut self, context: &mut SlotContext<'_>) -> Result<(), CommandPoolError> {
         self.read(usize::MAX, context)?;
         let Some(process) = self.process.take() else { return Ok(()) };
@@ -304,7 +305,7 @@ impl Filter {
         match (status.success(), self.given.is_empty()) {
             (true, true) => Ok(()),
             (false, true) => {
-                // What was killed once it had answered everything has failed nobody.
+                // A filter that was killed after its last answer harmed no record.
                 if let Some(code) = status.code()
                     && !was_open
                     && self.answered > 0
@@ -314,7 +315,7 @@ impl Filter {
                 }
                 Ok(())
             }
-            // One that ends early is none that leaves answers out: it leaves something unread, or did so before.
+            // A filter that ends early is no case of missing answers: it leaves input unread now, or did so before.
             (true, false)
                 if !was_open
                     && unread_size == 0
@@ -329,7 +330,7 @@ impl Filter {
         }
     }
 
-    /// Has what was not answered redone.
+    /// Returns the unanswered records to `redo`.
     fn take_back(
         &mut self,
         status: ExitStatus,
@@ -356,7 +357,8 @@ impl Filter {
         self.redo.take_suspect().map_or(Ok(()), |failed| context.finish(&failed, b"", &reason))
     }
 
-    /// Of how many records it has read something, if it left so many bytes unread.
+    /// Returns the number of records that the process has read in whole or in part, if it left `unread_size` bytes
+    /// unread.
     fn begun_count(&self, unread_size: usize) -> usize {
         let mut unread_size = unread_size;
         let unread = self.given.iter().rev().take_while(|record| {
@@ -396,7 +398,7 @@ impl Slot for Filter {
             return Ok(());
         }
         for _ in 0..count {
-            // Large ones wait where others can have them.
+            // Large records stay in the queue, where other filters can take them.
             let has_room =
                 self.process.as_ref().is_some_and(|process| process.pending_size() < PENDING_BYTES_MAX);
             let Some(record) = has_room.then(|| queue.pop_front()).flatten() else { break };

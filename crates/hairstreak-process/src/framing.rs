@@ -1,4 +1,5 @@
-//! `Framing`: where records begin and end in a stream of bytes. `Splitter`: cuts what was read into records.
+//! `Framing`: the format that separates records in a stream of bytes. `Splitter`: cuts the bytes of a stream into
+//! records.
 //!
 //! Invariant of a splitter: `start <= scanned <= end <= buffer.len()`; no record ends between `start` and `scanned`.
 
@@ -6,12 +7,12 @@ use std::ops::Range;
 
 use thiserror::Error;
 
-/// Read at once.
+/// Size of one read.
 const READ_SIZE: usize = 128 * 1024;
-/// Before each record: its size, big-endian.
+/// Size of the length before each record, in bytes. The length is big-endian.
 const LENGTH_SIZE: usize = 4;
 
-/// How records are told apart.
+/// Format that separates records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Framing {
     /// A newline ends a record.
@@ -23,7 +24,7 @@ pub enum Framing {
 }
 
 impl Framing {
-    /// What ends a record, if something does.
+    /// Returns the byte that ends a record, or `None` if the format has none.
     pub fn separator(self) -> Option<u8> {
         match self {
             Framing::Lines => Some(b'\n'),
@@ -32,7 +33,7 @@ impl Framing {
         }
     }
 
-    /// Appends a record. Its size fits: larger ones are not read.
+    /// Appends a record. Its size fits into the length field, because larger records are not read.
     pub fn write(self, into: &mut Vec<u8>, record: &[u8]) {
         if self == Framing::Length {
             into.extend_from_slice(&(record.len() as u32).to_be_bytes());
@@ -41,12 +42,12 @@ impl Framing {
         into.extend(self.separator());
     }
 
-    /// The size of a record that is written so.
+    /// Returns the number of bytes of a record in this format.
     pub fn written_size(self, record_size: usize) -> usize {
         record_size + if self == Framing::Length { LENGTH_SIZE } else { 1 }
     }
 
-    /// Why a record that came from elsewhere cannot be written so.
+    /// Returns the reason that a record from another process cannot be written in this format.
     pub fn refusal(self, record: &[u8]) -> Option<String> {
         let separator = self.separator()?;
         memchr::memchr(separator, record)?;
@@ -60,15 +61,15 @@ impl Framing {
 /// A record that cannot be taken.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SplitError {
-    /// Memory has an end.
+    /// The record exceeds the size limit.
     #[error("it has more than {0} bytes")]
     TooLarge(usize),
-    /// The stream ends inside it.
+    /// The stream ends inside the record.
     #[error("the input ends inside it")]
     Torn,
 }
 
-/// What was read and is not yet cut off.
+/// Bytes that were read and do not yet form a whole record.
 #[derive(Debug)]
 pub struct Splitter {
     framing: Framing,
@@ -85,7 +86,7 @@ impl Splitter {
         Splitter { framing, size_max, buffer: Vec::new(), start: 0, scanned: 0, end: 0 }
     }
 
-    /// Where to read into. What was cut off before is gone.
+    /// Returns the buffer for the next read. Records that were cut off before are overwritten.
     pub fn room(&mut self) -> &mut [u8] {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);
@@ -94,7 +95,7 @@ impl Splitter {
             self.start = 0;
         }
         if self.buffer.len() - self.end < READ_SIZE {
-            // Doubled, so that a long record is not moved again and again.
+            // The buffer doubles, so that a long record is not moved again and again.
             let size =
                 (self.end + READ_SIZE).max(self.buffer.len() * 2).min(self.end + self.size_max + READ_SIZE);
             self.buffer.resize(size, 0);
@@ -102,12 +103,12 @@ impl Splitter {
         &mut self.buffer[self.end..]
     }
 
-    /// So many bytes were read.
+    /// Notes that `count` bytes were read.
     pub fn filled(&mut self, count: usize) {
         self.end += count;
     }
 
-    /// Cuts off the next whole record. Returns its place, which is valid until the next read.
+    /// Cuts off the next whole record. Returns its range in the buffer, which is valid until the next read.
     ///
     /// # Errors
     ///
@@ -154,7 +155,7 @@ impl Splitter {
         Ok(Some(body..body + size))
     }
 
-    /// The stream has ended: a last record that nothing ends.
+    /// Returns the last record of a stream that has ended: the bytes after the last separator.
     pub fn last(&mut self) -> Result<Option<Range<usize>>, SplitError> {
         let rest = self.start..self.end;
         self.start = self.end;
@@ -166,12 +167,12 @@ impl Splitter {
         }
     }
 
-    /// Forgets everything: another stream begins.
+    /// Drops all bytes: another stream begins.
     pub fn clear(&mut self) {
         (self.start, self.scanned, self.end) = (0, 0, 0);
     }
 
-    /// The bytes of a record.
+    /// Returns the bytes of a record.
     pub fn bytes(&self, record: &Range<usize>) -> &[u8] {
         &self.buffer[record.clone()]
     }
@@ -181,7 +182,7 @@ impl Splitter {
 mod tests {
     use super::*;
 
-    /// The records of a stream that comes in pieces of that size.
+    /// Returns the records of a stream that comes in pieces of that size.
     fn split(stream: &[u8], piece: usize, framing: Framing) -> Result<Vec<Vec<u8>>, SplitError> {
         let mut splitter = Splitter::new(framing, 10);
         let mut records = Vec::new();

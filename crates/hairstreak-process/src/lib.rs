@@ -2,9 +2,9 @@
 //!
 //! - [`Children`], [`ProcessGroups`], [`end_with_parent`]: commands that do not outlive this process
 //! - [`descendants`]: processes that left their group
-//! - [`Filter`]: a command that runs on, one record in, one answer out; `redo` and `patience` are its rules
+//! - [`Filter`]: a long-running command, one record in, one answer out; `redo` and `patience` are its rules
 //! - [`Each`]: one command for each record
-//! - [`Slot`], [`SlotContext`]: the two side by side, driven by one thread; [`Results`]: their answers on the way to the sink
+//! - [`Slot`], [`SlotContext`]: the common side of both, driven by one thread; [`Results`]: their answers on the way to the sink
 //! - [`Framing`], [`Splitter`]: records in a stream of bytes
 //! - [`ServiceCommand`]: one command for each request of a service
 //! - [`PatientOutput`], [`keep_standard_output_closed`](fn@keep_standard_output_closed): standard output

@@ -1,4 +1,4 @@
-//! Child processes that do not outlive the process that started them, and that have its first limit of open files.
+//! Child processes that do not outlive their parent, and that get its first limit of open files.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -7,11 +7,11 @@ use std::sync::OnceLock;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The limit that this process was started with, once it has another one.
+/// Limit that this process was started with. Set once the limit was raised.
 static FIRST_LIMIT: OnceLock<Rlimit> = OnceLock::new();
 
-/// Raises the soft limit of open files to the hard one. Commands that [`end_with_parent`] prepares have the limit that this
-/// process had before: a program may use `select`, which knows 1,024 descriptors.
+/// Raises the soft limit of open files to the hard one. Commands that [`end_with_parent`] prepares get the earlier
+/// limit: a program may use `select`, which supports 1,024 descriptors.
 pub fn raise_descriptor_limit() {
     let limit = getrlimit(Resource::Nofile);
     if setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).is_ok() {
@@ -19,8 +19,8 @@ pub fn raise_descriptor_limit() {
     }
 }
 
-/// Has the kernel kill what `command` starts as soon as the thread that starts it is gone, and so the process, however that ends.
-/// What it starts itself is its own concern.
+/// Has the kernel kill the process of `command` when the thread that starts it exits. This covers every way in which
+/// this process can end. The children of that process are not covered.
 pub fn end_with_parent(command: &mut Command) {
     let parent = std::process::id();
     let limit = FIRST_LIMIT.get().copied();
@@ -33,10 +33,10 @@ pub fn end_with_parent(command: &mut Command) {
             u32::try_from(libc::getppid()) != Ok(parent)
         };
         if let Some(limit) = &limit {
-            // One more system call. Less than the process has open is allowed.
+            // This is one more system call. A limit below the number of open descriptors is allowed.
             setrlimit(Resource::Nofile, *limit)?;
         }
-        // It was gone before the kernel was told.
+        // The parent exited before the kernel had the request.
         if is_orphan { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
     };
     // SAFETY: as above; nothing is allocated, locked or shared.

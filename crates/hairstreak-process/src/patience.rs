@@ -1,18 +1,19 @@
-//! `Patience`: how long a filter may be silent before its standard input is closed, and whether it answers as it goes.
+//! `Patience`: the silence that a filter is allowed before its standard input is closed, and its prompt or buffered
+//! answers.
 
 use std::time::{Duration, Instant};
 
-/// How long a filter may be silent at first, at least and at most.
+/// Allowed silence of a filter: the first value, the shortest and the longest.
 const PATIENCE: Duration = Duration::from_millis(250);
 const PATIENCE_MIN: Duration = Duration::from_millis(2);
 const PATIENCE_MAX: Duration = Duration::from_secs(10);
 
-/// How long a filter may be silent.
+/// Allowed silence of a filter.
 #[derive(Debug)]
 pub struct Patience {
     time: Duration,
     is_prompt: bool,
-    /// When it last answered, or was seen to have something to read.
+    /// Time of the last answer, or of the last check that found the filter with unread input.
     last_news: Instant,
 }
 
@@ -21,7 +22,7 @@ impl Patience {
         Patience { time: PATIENCE, is_prompt: false, last_news: now }
     }
 
-    /// Whether it answers each record as it comes, for all that is known.
+    /// Returns whether the filter answers each record as it comes, as far as is known.
     pub fn is_prompt(&self) -> bool {
         self.is_prompt
     }
@@ -30,12 +31,13 @@ impl Patience {
         self.last_news = now;
     }
 
-    /// It has answered a record that nothing followed.
+    /// The filter has answered a record that no other followed.
     pub fn note_prompt(&mut self) {
         self.is_prompt = true;
     }
 
-    /// It answered so long after its standard input was closed: at once if it had held answers back.
+    /// The filter answered this long after its standard input was closed. A short time shows that it had held answers
+    /// back.
     pub fn note_closed(&mut self, answered_after: Duration) {
         let held_back = answered_after <= self.time / 2;
         if held_back {
@@ -46,7 +48,7 @@ impl Patience {
         }
     }
 
-    /// When its silence has lasted too long.
+    /// Returns the end of the allowed silence.
     pub fn ends_at(&self) -> Instant {
         self.last_news + self.time
     }

@@ -1,8 +1,8 @@
-//! `PatientOutput`: a standard output or another file that is written to the end, even where a write does not block. And a standard output
-//! that stays closed.
+//! `PatientOutput`: a file that is written to the end, even if it does not block, such as the standard output. A second
+//! part keeps a closed standard output closed.
 //!
-//! A terminal or a pipe is one open file for all programs that have it. When another one of these sets `O_NONBLOCK`, a write here fails
-//! with EAGAIN while the reader is slow. The writer then waits until there is room, as it would without the flag.
+//! A terminal or a pipe is one open file for all programs that share it. If another program sets `O_NONBLOCK`, a write
+//! here fails with EAGAIN while the reader is slow. The writer then waits for room, as it would without the flag.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -28,17 +28,17 @@ enum Target {
 }
 
 impl PatientOutput {
-    /// The file, of which [`PatientOutput`] does not hide that it is closed.
+    /// Wraps a file. If the file is closed, the write returns the error.
     pub fn new(file: File) -> PatientOutput {
         PatientOutput(Target::File(file))
     }
 
-    /// The standard output. An error: it is closed.
+    /// Returns the standard output. Fails if it is closed.
     pub fn standard_output() -> io::Result<PatientOutput> {
         PatientOutput::standard(stdout())
     }
 
-    /// The standard error. An error: it is closed.
+    /// Returns the standard error. Fails if it is closed.
     pub fn standard_error() -> io::Result<PatientOutput> {
         PatientOutput::standard(stderr())
     }
@@ -72,7 +72,7 @@ impl Write for PatientOutput {
     }
 }
 
-/// Returns when there is room, or when the reader is gone, which the next write tells.
+/// Waits until there is room or the reader is gone. The next write reports a reader that is gone.
 fn wait_for_room(file: BorrowedFd<'_>) -> io::Result<()> {
     match poll(&mut [PollFd::from_borrowed_fd(file, PollFlags::OUT)], None) {
         Ok(_) | Err(Errno::INTR) => Ok(()),
@@ -80,7 +80,7 @@ fn wait_for_room(file: BorrowedFd<'_>) -> io::Result<()> {
     }
 }
 
-/// In a program: has [`keep_standard_output_closed`](fn@keep_standard_output_closed) called before its runtime starts.
+/// Makes a program call [`keep_standard_output_closed`](fn@keep_standard_output_closed) before its runtime starts.
 #[macro_export]
 macro_rules! keep_standard_output_closed {
     () => {
@@ -92,11 +92,11 @@ macro_rules! keep_standard_output_closed {
     };
 }
 
-/// Keeps a standard output closed that was closed when the program was started (`>&-`): a write there fails with EBADF, but for
-/// [`std::io::Stdout`], which hides the error.
+/// Keeps a standard output closed if it was closed when the program was started (`>&-`). A write there fails with
+/// EBADF, except through [`std::io::Stdout`], which hides the error.
 ///
-/// Rust's runtime opens /dev/null in its place before `main`, so that no later file has its number, and bytes that are written there
-/// are lost. A descriptor that cannot be written to keeps the number as well.
+/// Without this call Rust's runtime opens /dev/null in its place before `main`, so that no later file gets its number.
+/// Bytes written there are lost. A descriptor that is not writable reserves the number too.
 pub extern "C" fn keep_standard_output_closed() {
     // SAFETY: numbers and a constant text. The descriptor that is closed is the one that was opened here.
     unsafe {
@@ -104,7 +104,7 @@ pub extern "C" fn keep_standard_output_closed() {
             return;
         }
         let unwritable = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
-        // The standard input may be closed too: then it has that number.
+        // The standard input may be closed too. In that case `open` returns the number of the standard input.
         if unwritable != -1 && unwritable != STANDARD_OUTPUT {
             libc::dup2(unwritable, STANDARD_OUTPUT);
             libc::close(unwritable);

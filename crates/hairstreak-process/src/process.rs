@@ -1,4 +1,4 @@
-//! `Process`: a command at work, with pipes that do not block.
+//! `Process`: a running command with pipes that do not block.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,34 +14,34 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use super::children::Children;
 use super::error::CommandPoolError;
 
-/// Keys of the poller that a process needs.
+/// Number of poller keys that a process needs.
 pub const KEY_COUNT: usize = 3;
 /// The key of standard input.
 pub const STDIN: usize = 0;
 /// The key of standard output.
 pub const STDOUT: usize = 1;
-/// Readable once the process has ended.
+/// Key that is readable once the process has ended.
 const END: usize = 2;
 
-/// A command at work.
+/// A running command.
 #[derive(Debug)]
 pub struct Process {
     child: Child,
     group: Pid,
     children: Children,
-    /// The first of its keys in the poller.
+    /// First key of the process in the poller.
     key: usize,
     stdin: Option<PipeWriter>,
-    /// The other end of that, to see what the process leaves in it.
+    /// Read end of the standard input. It shows the bytes that the process has not read.
     inlet: Option<PipeReader>,
-    /// What is to be written, from `written` on.
+    /// Bytes to write, from `written` on.
     pending: Vec<u8>,
     written: usize,
     is_stdin_watched: bool,
     stdout: Option<ChildStdout>,
 }
 
-/// What a read found.
+/// Result of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     Bytes(usize),
@@ -50,7 +50,8 @@ pub enum Found {
 }
 
 impl Process {
-    /// Starts `command`, watched with keys from `key` on; without `has_input`, its standard input is empty.
+    /// Starts `command`. The poller watches it with keys from `key` on. Without `has_input` its standard input is
+    /// empty.
     pub fn start(
         command: &[OsString],
         has_input: bool,
@@ -66,7 +67,7 @@ impl Process {
         let its_end =
             inlet.as_ref().map(PipeReader::try_clone).transpose().map_err(CommandPoolError::System)?;
         starting.stdin(its_end.map_or_else(Stdio::null, Stdio::from));
-        // Room for the descriptor that is opened behind the start: a command that has begun cannot be tried again.
+        // Reserves the descriptor that is opened after the start: a command that has begun cannot be tried again.
         let reserved = File::open("/dev/null").map_err(CommandPoolError::System)?;
         let (mut child, group) =
             children.start(&mut starting).map_err(|source| match children.have_stopped() {
@@ -100,12 +101,12 @@ impl Process {
         })
     }
 
-    /// What is to be written next is appended here.
+    /// Returns the buffer for bytes to write next.
     pub fn pending(&mut self) -> &mut Vec<u8> {
         &mut self.pending
     }
 
-    /// Bytes that are still to be written.
+    /// Returns the number of bytes that are still to be written.
     pub fn pending_size(&self) -> usize {
         self.pending.len() - self.written
     }
@@ -114,7 +115,7 @@ impl Process {
         self.stdin.is_some()
     }
 
-    /// Writes what it takes.
+    /// Writes as many bytes as the pipe takes.
     pub fn write(&mut self, poller: &mut Poller) -> Result<(), CommandPoolError> {
         while let Some(stdin) = &mut self.stdin
             && self.written < self.pending.len()
@@ -126,7 +127,7 @@ impl Process {
                     self.forget_written();
                     return self.watch_stdin(true, poller);
                 }
-                // It reads no more; what that means is known when it ends.
+                // The process reads no more. Its end shows the reason.
                 Err(_) => self.written = self.pending.len(),
             }
         }
@@ -135,14 +136,14 @@ impl Process {
         self.watch_stdin(false, poller)
     }
 
-    /// Once it is half of all, so that what is left is not moved over and over.
+    /// Drops written bytes once they are half of the buffer, so that the rest is not moved over and over.
     fn forget_written(&mut self) {
         if self.written >= self.pending.len() / 2 {
             self.pending.drain(..std::mem::take(&mut self.written));
         }
     }
 
-    /// Nothing more is written.
+    /// Closes the standard input.
     pub fn close(&mut self, poller: &mut Poller) -> Result<(), CommandPoolError> {
         self.watch_stdin(false, poller)?;
         self.stdin = None;
@@ -162,7 +163,7 @@ impl Process {
         Ok(())
     }
 
-    /// Reads what is there, if anything is.
+    /// Reads available bytes without blocking.
     pub fn read(&mut self, into: &mut [u8], poller: &mut Poller) -> Result<Found, CommandPoolError> {
         let Some(stdout) = &mut self.stdout else { return Ok(Found::End) };
         loop {
@@ -183,19 +184,19 @@ impl Process {
         self.children.kill(self.group);
     }
 
-    /// How many bytes of its input it has not read. Once it has ended, it never will.
+    /// Returns the number of input bytes that the process has not read. After its end the number is final.
     pub fn unread_size(&self) -> usize {
         let in_pipe = self.inlet.as_ref().and_then(|inlet| ioctl_fionread(inlet).ok());
         self.pending_size() + in_pipe.map_or(0, |size| size as usize)
     }
 
-    /// It has ended, which the poller has told: how? It is not looked at any more.
+    /// Returns the exit status of a process whose end the poller has reported. The poller stops watching the process.
     pub fn end(mut self, poller: &mut Poller) -> Result<ExitStatus, CommandPoolError> {
         for offset in 0..KEY_COUNT {
-            // Some of them were removed before.
+            // Some of the keys were removed before.
             poller.remove(self.key + offset);
         }
-        // Before its id may be another's.
+        // The group is removed before its number can be reused.
         self.children.forget(self.group);
         self.child.wait().map_err(CommandPoolError::System)
     }

@@ -1,7 +1,7 @@
-//! `ProcessGroups`: the commands that a program runs, each the leader of a process group of its own.
+//! `ProcessGroups`: the commands that a program runs, each the leader of its own process group.
 //!
-//! A terminal tells only the group in the foreground that somebody typed Ctrl-Z, and only that group may ask the terminal. The program
-//! passes a stop on, and finds the commands that the kernel has stopped because they ask the terminal.
+//! Ctrl-Z on a terminal reaches only the foreground group, and only that group may read from the terminal. The program
+//! passes a stop on to its groups. It also finds the commands that the kernel stopped because they used the terminal.
 
 use std::collections::HashSet;
 use std::io;
@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
-/// The groups of running commands; clones are the same.
+/// The groups of running commands. Clones share one set.
 #[derive(Clone, Debug, Default)]
 pub struct ProcessGroups(Arc<Mutex<HashSet<Pid>>>);
 
 impl ProcessGroups {
-    /// Has `spawn` start the leader of a new group. A start waits while all groups are stopped.
+    /// Calls `spawn` to start the leader of a new group. A start waits while all groups are stopped.
     pub fn start<T>(&self, spawn: impl FnOnce() -> io::Result<(T, Pid)>) -> io::Result<T> {
         let mut groups = self.groups();
         let (started, group) = spawn()?;
@@ -22,12 +22,13 @@ impl ProcessGroups {
         Ok(started)
     }
 
-    /// Forgets a group whose leader has ended. To be called before the leader is waited for: its number may then be another's.
+    /// Removes a group whose leader has ended. The caller waits for the leader only afterwards, because its number can
+    /// then be reused.
     pub fn forget(&self, group: Pid) {
         self.groups().remove(&group);
     }
 
-    /// Stops all groups, as Ctrl-Z would, and calls `stop`, which returns when this process goes on.
+    /// Stops all groups as Ctrl-Z would, and calls `stop`, which returns when this process continues.
     pub fn pause(&self, stop: impl FnOnce()) {
         let groups = self.groups();
         tell(&groups, Signal::TSTP);
@@ -39,7 +40,8 @@ impl ProcessGroups {
         tell(&self.groups(), Signal::CONT);
     }
 
-    /// The leaders that the kernel has stopped because their group asked the terminal, which another group has.
+    /// Returns the leaders that the kernel has stopped because their group used the terminal while another group had
+    /// it.
     pub fn waiting_for_terminal(&self) -> Vec<Pid> {
         let look = WaitIdOptions::STOPPED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         let terminal = [Signal::TTIN, Signal::TTOU].map(Signal::as_raw);
@@ -86,7 +88,7 @@ mod tests {
         groups.start(spawn).unwrap()
     }
 
-    /// Waits until the process is in that state of proc(5).
+    /// Waits until the process is in the state `wanted` of proc(5).
     fn await_state(child: &Child, wanted: &str) {
         let since = Instant::now();
         loop {

@@ -1,32 +1,35 @@
-//! `Redo`: what processes that died had not answered, and how it is given again so that who is to blame is found.
+//! `Redo`: the unanswered records of processes that died, and the order of their retry, which finds the record to
+//! blame.
 //!
-//! A filter that answers as it goes dies of the first record that it has not answered: that is the suspect, which is
-//! given again first, and alone. If it is answered, the others follow it all at once. A filter that holds its answers back may
-//! have died of any that it had begun: what several processes died with is divided, into the suspect and both halves of the
-//! others, each of which has a process to itself. What a process had not even read when it died is to blame for nothing.
+//! A filter that answers promptly dies of its first unanswered record. This record is the suspect: it is given again
+//! first, and alone. Once the suspect is answered, all other records follow at once.
+//!
+//! A filter that holds its answers back may have died of any record that it had begun. Records that several processes
+//! died with are divided into the suspect and both halves of the others. Each part has a process to itself. A record
+//! that a process had not yet read at its death is not to blame.
 
 use std::collections::VecDeque;
 
 use super::slot::Record;
 
-/// What was begun at so many deaths is divided, unless the filter answers as it goes.
+/// Deaths after which the begun records are divided, unless the filter answers promptly.
 const DEATHS_DIVIDED: u32 = 2;
 
-/// What is to be given again, in order.
+/// Records to give again, in order.
 #[derive(Debug, Default)]
 pub struct Redo {
     suspect: Option<Record>,
     parts: VecDeque<Vec<Record>>,
 }
 
-/// What a process is given again.
+/// Records that a process is given again.
 #[derive(Debug)]
 pub enum Part {
-    /// The suspect, which nothing follows before it is answered.
+    /// The suspect. No record follows before it is answered.
     Suspect(Record),
-    /// A part of what several processes died with: nothing follows it.
+    /// A part of the records that several processes died with. No record follows it.
     Divided(Vec<Record>),
-    /// All that is left: new records may follow.
+    /// All records that are left. New records may follow.
     Rest(Vec<Record>),
 }
 
@@ -35,8 +38,9 @@ impl Redo {
         self.suspect.is_none() && self.parts.is_empty()
     }
 
-    /// A process has died with these unanswered, of which it had begun the first `begun`. Where it had begun one and had no
-    /// other, that is the suspect from now on: returns how often it has been alone with a process that died.
+    /// Takes back the records `left` without an answer by a process that died. The process had begun the first `begun`
+    /// of them. The first begun record is the suspect from now on. If the process had only this record, returns the
+    /// number of processes that died with it alone.
     pub fn take_back(&mut self, mut left: Vec<Record>, begun: usize) -> Option<u32> {
         let was_alone = left.len() == 1;
         let not_begun = left.split_off(begun.min(left.len()));
@@ -64,12 +68,12 @@ impl Redo {
         }
     }
 
-    /// It has failed.
+    /// Takes the suspect out, because it has failed.
     pub fn take_suspect(&mut self) -> Option<Record> {
         self.suspect.take()
     }
 
-    /// What a process that has nothing to answer is given next.
+    /// Returns the next part for a process that has no record to answer.
     pub fn next(&mut self, is_prompt: bool) -> Option<Part> {
         if let Some(suspect) = self.suspect.take() {
             return Some(Part::Suspect(suspect));

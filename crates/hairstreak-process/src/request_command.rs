@@ -15,12 +15,12 @@ use thiserror::Error;
 
 use super::children::Children;
 
-/// The longest reply, in bytes: what a message may have.
+/// Longest reply, in bytes: the size limit of a message.
 const REPLY_BYTES_MAX: u64 = 127 << 20;
 
-/// How often it is looked whether anybody waits for a reply still.
+/// Interval between two checks that the reply is still wanted.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a command may take to end when nobody does, before it is killed.
+/// Grace period of a command whose reply is no longer wanted. The command is killed after it.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// A command that is run for each request.
@@ -30,7 +30,7 @@ pub struct ServiceCommand {
     children: Children,
 }
 
-/// Why a request has no reply.
+/// Reason that a request has no reply.
 #[derive(Debug, Error)]
 pub enum CommandError {
     /// The command cannot be started.
@@ -53,12 +53,12 @@ pub enum CommandError {
 }
 
 impl ServiceCommand {
-    /// What it starts is among `children`.
+    /// Returns a command with these words. Its processes are added to `children`.
     pub fn new(words: Vec<OsString>, children: Children) -> ServiceCommand {
         ServiceCommand { words, children }
     }
 
-    /// Runs it for this request.
+    /// Runs the command for this request.
     pub fn answer(&self, request: &Request<'_>) -> Result<Message, CommandError> {
         let (mut child, group) = self.start(request)?;
         let is_over = AtomicBool::new(false);
@@ -69,7 +69,7 @@ impl ServiceCommand {
             if output.is_err() {
                 self.children.kill(group);
             }
-            // It may go on for long though it has closed its output.
+            // The command may run on for long after it has closed its output.
             let status = wait(&mut child);
             is_over.store(true, Ordering::Relaxed);
             if let Ok(watcher) = watcher {
@@ -82,7 +82,7 @@ impl ServiceCommand {
         if status.success() { Ok(output.into()) } else { Err(CommandError::Failed(status)) }
     }
 
-    /// Ends the command once nobody waits for the reply any more.
+    /// Ends the command once its reply is no longer wanted.
     fn watch(&self, request: &Request<'_>, group: Pid, is_over: &AtomicBool) {
         let mut asked: Option<Instant> = None;
         while !is_over.load(Ordering::Relaxed) {
@@ -111,7 +111,7 @@ impl ServiceCommand {
     }
 }
 
-/// Writes the body while it reads, as a command may write before it has read all.
+/// Writes the body and reads the output at the same time: a command may write before it has read everything.
 fn feed_and_read(child: &mut Child, request: &Request<'_>) -> Result<Vec<u8>, CommandError> {
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let mut output = Vec::new();
@@ -119,7 +119,7 @@ fn feed_and_read(child: &mut Child, request: &Request<'_>) -> Result<Vec<u8>, Co
         let feed = move || {
             let Some(mut stdin) = stdin else { return };
             for frame in request.frames() {
-                // It has read enough, or is gone: its status tells.
+                // The command has read enough, or has ended. Its exit status shows the result.
                 if stdin.write_all(frame.as_bytes()).is_err() {
                     return;
                 }
@@ -133,7 +133,7 @@ fn feed_and_read(child: &mut Child, request: &Request<'_>) -> Result<Vec<u8>, Co
     })
 }
 
-/// Waits until it has ended, and leaves it to be waited for: until then its group's number is nobody else's.
+/// Waits for the end of the child and leaves it as a zombie, so that the number of its group is not reused.
 fn wait(child: &mut Child) -> std::io::Result<()> {
     loop {
         match waitid(WaitId::Pid(Pid::from_child(child)), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {

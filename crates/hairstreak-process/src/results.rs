@@ -1,7 +1,7 @@
 //! `Results`: answers on their way to the sink. A send never waits: answers without room at the sink are queued here, in order.
 //!
-//! While the queue has answers, a pool lets no command go on. The queue is bounded by the answers of one turn of one command; at the
-//! end of all work, by those of one turn of each command.
+//! While the queue has answers, a pool lets no command continue. The queue is bounded by the answers of one turn of one
+//! command. At the end of all work the bound is one turn of each command.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -22,12 +22,12 @@ impl Results {
         Results { push, waiting: VecDeque::new() }
     }
 
-    /// Whether the sink has no room.
+    /// Returns whether results are queued because the sink has no room.
     pub fn are_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// The results of tasks that follow each other, each a frame. Does not block.
+    /// Passes on the results of consecutive tasks, one frame each. Does not block.
     pub fn pass_on<'a>(
         &mut self,
         first: TaskRun,
@@ -43,7 +43,7 @@ impl Results {
         Ok(())
     }
 
-    /// The result of one task, of several frames. Does not block.
+    /// Passes on the result of one task, which has several frames. Does not block.
     pub fn pass_on_frames(&mut self, task: TaskRun, frames: &[&[u8]]) -> Result<(), SendError> {
         self.push.pass_on(task);
         if self.are_waiting() || !self.try_send(Outgoing::Frames(frames))? {
@@ -60,7 +60,7 @@ impl Results {
         }
     }
 
-    /// Sends what waits, for `timeout` at most. Returns whether nothing waits any more.
+    /// Sends queued results for at most `timeout`. Returns whether the queue is empty.
     pub fn send_waiting(&mut self, timeout: Duration) -> Result<bool, SendError> {
         let deadline = Instant::now() + timeout;
         while let Some((task, message)) = self.waiting.front() {
@@ -75,12 +75,12 @@ impl Results {
         Ok(true)
     }
 
-    /// Nobody wants what waits.
+    /// Drops the queued results, which are no longer wanted.
     pub fn drop_waiting(&mut self) {
         self.waiting.clear();
     }
 
-    /// Writes what has gathered.
+    /// Flushes buffered results.
     pub fn flush(&self) {
         self.push.flush();
     }

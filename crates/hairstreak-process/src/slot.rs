@@ -1,4 +1,5 @@
-//! `Slot`: a command that works beside others. `Record`: its input. `SlotContext`: the poller, the results and the progress that slots share.
+//! `Slot`: a command that runs beside others. `Record`: its input. `SlotContext`: the poller, the results and the
+//! progress that slots share.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,39 +12,39 @@ use super::children::Children;
 use super::error::CommandPoolError;
 use super::results::Results;
 
-/// The time before a command is tried again that the system could not start.
+/// Pause before the next attempt to start a command, after a shortage of resources.
 pub const SHORTAGE_PAUSE: Duration = Duration::from_millis(50);
-/// Such tries while no command runs that could give something back.
+/// Most attempts while no other command runs. A running command returns resources when it ends.
 const SHORTAGE_TRIES_MAX: u32 = 40;
 
-/// A record, and the task that it is.
+/// A record and its task.
 #[derive(Debug)]
 pub struct Record {
     /// The task.
     pub run: TaskRun,
     /// The record.
     pub message: Message,
-    /// How many processes died that had begun it, for all one can tell, and not answered it.
+    /// Number of processes that died after they had begun this record, as far as is known, without an answer to it.
     pub deaths: u32,
-    /// With how many of these it was alone.
+    /// Number of these processes that had no other record.
     pub tries: u32,
 }
 
 impl Record {
-    /// Returns a record that no command has had.
+    /// Returns a record that was not yet given to a command.
     pub fn new(run: TaskRun, message: Message) -> Record {
         Record { run, message, deaths: 0, tries: 0 }
     }
 }
 
-/// What the poller has found of a process.
+/// Events of a process that the poller found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct News {
-    /// It takes input again.
+    /// The process takes input again.
     pub input: bool,
-    /// Something can be read.
+    /// Output can be read.
     pub output: bool,
-    /// It has ended.
+    /// The process has ended.
     pub end: bool,
 }
 
@@ -68,13 +69,13 @@ pub struct SlotContext<'a> {
     pub warn: fn(&str),
     /// The time of this turn.
     pub now: Instant,
-    /// No more records are to be expected: what is held back should be given.
+    /// No more records are expected. Held-back answers are due.
     pub is_last: bool,
 }
 
 impl SlotContext<'_> {
-    /// Whether a command that could not be started is tried again after [`SHORTAGE_PAUSE`], which was done `tries` times in a row: the
-    /// system has no descriptor or no process to give, and a command that ends gives some back.
+    /// Returns whether the start of a command is tried again after [`SHORTAGE_PAUSE`]. `tries` attempts in a row have
+    /// failed. The reason must be a shortage of descriptors, processes or memory: a command that ends returns some.
     pub fn may_try_again(&self, error: &CommandPoolError, tries: u32) -> bool {
         if !error.is_shortage() || self.children.are_none() && tries >= SHORTAGE_TRIES_MAX {
             return false;
@@ -85,8 +86,8 @@ impl SlotContext<'_> {
         true
     }
 
-    /// What a command gave that ran for this record alone, and why that is a failure unless it is none. It is a result
-    /// of two frames.
+    /// Passes on the result of a record that a command ran for alone: its output and the reason of its failure. An
+    /// empty reason means success. The result has two frames.
     pub fn finish(&mut self, record: &Record, output: &[u8], reason: &str) -> Result<(), CommandPoolError> {
         Ok(self.results.pass_on_frames(record.run, &[output, reason.as_bytes()])?)
     }
@@ -94,32 +95,32 @@ impl SlotContext<'_> {
 
 /// One of the commands that work side by side. One thread drives all of them.
 pub trait Slot {
-    /// How many records it takes now.
+    /// Returns the number of records that the slot takes now.
     fn room(&self, now: Instant) -> usize;
-    /// How many it has.
+    /// Returns the number of records in the slot.
     fn load(&self) -> usize;
-    /// Takes up to `count` from the front of `queue`, at least one if there is room. Does not block.
+    /// Takes up to `count` records from the front of `queue`, at least one if there is room. Does not block.
     fn give(
         &mut self,
         queue: &mut VecDeque<Record>,
         count: usize,
         context: &mut SlotContext<'_>,
     ) -> Result<(), CommandPoolError>;
-    /// Goes on: after news of its process, when its time has come, or when it was given something. Does not block.
+    /// Continues the work after an event of the process, at the deadline, or after new records. Does not block.
     fn go_on(&mut self, news: News, context: &mut SlotContext<'_>) -> Result<(), CommandPoolError>;
-    /// When it wants to go on without news.
+    /// Time at which the slot continues without an event.
     fn deadline(&self) -> Option<Instant>;
-    /// Whether it has no process and nothing to do.
+    /// Returns whether the slot has no process and no work.
     fn is_idle(&self) -> bool;
 }
 
-/// How long before a command that keeps ending is started again: longer each time.
+/// Returns the pause before a command that keeps ending is started again. The pause grows with each end.
 pub fn backoff(fruitless: u32) -> Duration {
     const LONGEST_MS: u64 = 16;
     Duration::from_millis(1u64.checked_shl(fruitless.saturating_sub(1)).unwrap_or(LONGEST_MS).min(LONGEST_MS))
 }
 
-/// The progress of the work. One thread adds to a count and others show it: no order is needed.
+/// Progress of the work. One thread increments a count and others display it, so no ordering is needed.
 #[derive(Debug, Default)]
 pub struct Counts {
     /// Records read.
@@ -132,10 +133,10 @@ pub struct Counts {
     pub failed: AtomicU64,
     /// Records that were given to a local command again.
     pub redone: AtomicU64,
-    /// Commands that failed though every record they had was answered.
+    /// Commands that failed although every record of theirs was answered.
     pub failed_ends: AtomicU64,
-    /// The user was told that a command has ended early.
+    /// Early ends of commands. The user is told of the first.
     pub early_ends: AtomicU64,
-    /// The user was told that a command could not be started for want of processes or descriptors.
+    /// Starts that failed for lack of processes or descriptors. The user is told of the first.
     pub shortages: AtomicU64,
 }

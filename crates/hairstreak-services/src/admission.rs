@@ -1,4 +1,4 @@
-//! `Admission`: whether the node lets this program in, as the last handshake of a socket went.
+//! `Admission`: the node's verdict on the last handshake of a socket.
 
 use hairstreak_socket::monitor::{Event, EventKind, HandshakeFailure, Monitor};
 use hairstreak_socket::security::Security;
@@ -6,25 +6,25 @@ use hairstreak_socket::{Pattern, Socket};
 
 use crate::credentials::Credentials;
 
-/// The status of a node that cannot decide now.
+/// Status of a node that cannot decide now.
 const TRY_LATER: u16 = 300;
 
-/// Reads what becomes of the handshakes of one socket.
+/// Observer of the handshakes of one socket.
 #[derive(Debug)]
 pub struct Admission {
-    /// `None`: the socket is closed, and tries nothing any more.
+    /// `None`: the socket is closed and makes no further attempt.
     monitor: Option<Monitor>,
     security: Security,
     refusal: Option<String>,
 }
 
 impl Admission {
-    /// That of a socket with these credentials, which is connected later.
+    /// Returns the admission of a socket with these credentials. The socket is connected later.
     pub fn of<P: Pattern>(socket: &Socket<P>, credentials: &Credentials) -> Admission {
         Admission { monitor: socket.monitor().ok(), security: credentials.security(), refusal: None }
     }
 
-    /// Why the node refused the last handshake for good. The socket goes on trying.
+    /// Returns the reason of the last permanent refusal by the node. The socket keeps trying.
     pub fn refusal(&mut self) -> Option<&str> {
         while let Some(Ok(event)) = self.monitor.as_ref().map(Monitor::try_recv) {
             self.note(event);
@@ -44,7 +44,7 @@ impl Admission {
         }
     }
 
-    /// `None`: another try may go well.
+    /// Returns the text of a permanent refusal. `None`: another attempt may succeed.
     fn explain(&self, failure: HandshakeFailure, reason: String) -> Option<String> {
         let text = match (failure, &self.security) {
             (HandshakeFailure::Auth { status: TRY_LATER }, _) => return None,

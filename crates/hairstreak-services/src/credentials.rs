@@ -1,4 +1,4 @@
-//! `Credentials`: what a program shows the node that it connects to, and where they come from.
+//! `Credentials`: the login data that a program shows its node, and the sources of this data.
 
 use std::env;
 use std::fs::File;
@@ -9,29 +9,29 @@ use hairstreak_socket::security::{KeyError, KeyPair, Login, PublicKey, SecretKey
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-/// The variable with the name of the user.
+/// Environment variable with the name of the user.
 pub const USER_VARIABLE: &str = "HAIRSTREAK_USER";
-/// The variable with the user's password.
+/// Environment variable with the user's password.
 pub const PASSWORD_VARIABLE: &str = "HAIRSTREAK_PASSWORD";
-/// The variable with the path of a file whose first line is the user's password.
+/// Environment variable with the path of a file. The first line of the file is the user's password.
 pub const PASSWORD_FILE_VARIABLE: &str = "HAIRSTREAK_PASSWORD_FILE";
-/// The variable with the path of a file with the secret key of the user, as `hairstreak keygen` writes it.
+/// Environment variable with the path of a file that has the user's secret key, as `hairstreak keygen` writes it.
 pub const CURVE_KEY_VARIABLE: &str = "HAIRSTREAK_CURVE_KEY";
-/// The variable with the public key of the node.
+/// Environment variable with the public key of the node.
 pub const SERVER_KEY_VARIABLE: &str = "HAIRSTREAK_SERVER_KEY";
 
-/// The most bytes of a file with a password or a key. Either has 255 at most.
+/// Most bytes of a file with a password or a key. Each of these has 255 bytes at most.
 const FILE_SIZE_MAX: usize = 4096;
 
-/// The credentials of a program: none, a name and a password (PLAIN), or a key (CURVE). With a key, and with a key alone, all
-/// that is sent is encrypted, and nobody else can take the node's place.
+/// Credentials of a program: none, a name and a password (PLAIN), or a key (CURVE). Only a key encrypts all messages,
+/// and only a key ensures that no other host can take the node's place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Credentials(Security);
 
 /// Credentials that cannot be used.
 #[derive(Debug, Error)]
 pub enum CredentialsError {
-    /// PLAIN has no room for more.
+    /// PLAIN has no room for longer texts.
     #[error("a user name and a password have at most 255 bytes each")]
     TooLong,
     /// A file cannot be read.
@@ -48,7 +48,7 @@ pub enum CredentialsError {
         /// The file.
         path: PathBuf,
     },
-    /// The file has something else than a secret key.
+    /// The file does not hold a secret key.
     #[error("{}: {source}", path.display())]
     KeyFile {
         /// The file.
@@ -56,16 +56,16 @@ pub enum CredentialsError {
         /// The error.
         source: KeyError,
     },
-    /// A variable of the environment has something else than a public key.
+    /// A variable of the environment does not hold a public key.
     #[error("{SERVER_KEY_VARIABLE}: {0}")]
     ServerKey(KeyError),
-    /// Variables of the environment that do not go together.
+    /// Variables of the environment contradict each other.
     #[error("the environment: {0}")]
     Environment(String),
 }
 
 impl Credentials {
-    /// A name and a password, which cross the network in the clear.
+    /// Returns a name and a password. Both cross the network in the clear.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl Credentials {
         Ok(Credentials(Security::Plain(login)))
     }
 
-    /// A name, and the password that is the first line of a file.
+    /// Returns a name and the password in the first line of a file.
     ///
     /// # Errors
     ///
@@ -88,12 +88,12 @@ impl Credentials {
         }
     }
 
-    /// The key pair of a user, for the node that has this public key.
+    /// Returns the key pair of a user, for the node with this public key.
     pub fn curve(keys: KeyPair, server_key: PublicKey) -> Credentials {
         Credentials(Security::Curve { keys, server_key })
     }
 
-    /// The secret key in a file that `hairstreak keygen --secret-file` wrote, for the node that has this public key.
+    /// Returns the secret key in a file of `hairstreak keygen --secret-file`, for the node with this public key.
     ///
     /// # Errors
     ///
@@ -105,21 +105,22 @@ impl Credentials {
         Ok(Credentials::curve(KeyPair::new(secret), server_key))
     }
 
-    /// Those of the environment: `HAIRSTREAK_USER` with `HAIRSTREAK_PASSWORD` or `HAIRSTREAK_PASSWORD_FILE`, or
-    /// `HAIRSTREAK_CURVE_KEY` (a file) with `HAIRSTREAK_SERVER_KEY`. Without these variables: none. Empty ones do not count.
+    /// Returns the credentials of the environment: `HAIRSTREAK_USER` with `HAIRSTREAK_PASSWORD` or
+    /// `HAIRSTREAK_PASSWORD_FILE`, or `HAIRSTREAK_CURVE_KEY` (a file) with `HAIRSTREAK_SERVER_KEY`. Without these
+    /// variables there are no credentials. Empty variables do not count.
     ///
     /// # Errors
     ///
-    /// Variables that do not go together, or whose contents make no sense.
+    /// The variables contradict each other, or their contents are malformed.
     pub fn from_environment() -> Result<Credentials, CredentialsError> {
         Credentials::from_variables(|name| env::var(name).ok())
     }
 
-    /// As [`Credentials::from_environment`], with variables from anywhere.
+    /// Does the same as [`Credentials::from_environment`], with variables from any source.
     ///
     /// # Errors
     ///
-    /// The same.
+    /// See [`Credentials::from_environment`].
     pub fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Credentials, CredentialsError> {
@@ -156,7 +157,7 @@ impl Credentials {
         }
     }
 
-    /// Whether the program shows nothing.
+    /// Returns whether there are no credentials.
     pub fn are_none(&self) -> bool {
         self.0 == Security::Null
     }
@@ -166,7 +167,7 @@ impl Credentials {
     }
 }
 
-/// The text of a file, which is wiped when it is dropped.
+/// Reads the text of a file. The text is wiped when it is dropped.
 fn read(path: &Path) -> Result<Zeroizing<String>, CredentialsError> {
     let mut text = Zeroizing::new(String::with_capacity(FILE_SIZE_MAX + 1));
     let read = File::open(path).and_then(|file| {

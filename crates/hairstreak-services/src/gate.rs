@@ -1,37 +1,37 @@
-//! `Gate`: which user a peer is, and what users may do. Asked by the machines that serve peers of ROUTERs.
+//! `Gate`: the user behind a peer, and the permissions of users. The machines that serve peers of ROUTERs ask it.
 //!
 //! ```text
 //!   peer --- request ---> machine --- user(routing id)? allows(user, write, "thumbnail")? ---> Gate
 //! ```
 //!
-//! The gate decides by what is so at that moment. A machine that remembers an answer remembers the generation, too.
+//! The gate decides by the state of that moment. A machine that caches an answer stores the generation too.
 
 use std::fmt::Debug;
 
-/// The kinds of permissions, as in AMQP.
+/// Kinds of permissions, as in AMQP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Operation {
-    /// Registers a name in the directory, and gives it back.
+    /// Register a name in the directory, and release it.
     Configure,
-    /// Calls a service.
+    /// Call a service.
     Write,
-    /// Serves a service.
+    /// Serve a service.
     Read,
 }
 
-/// Knows users and their permissions. Answers at once; called on the machine's thread.
+/// Users and their permissions. Answers at once; called on the machine's thread.
 pub trait Gate: Debug + Send {
-    /// The user that the peer is, by the routing id that its ROUTER gave it. `None`: a peer without a user, which may do
-    /// everything. The machine's driver lets no other peer without a user in.
+    /// Returns the user of the peer with the routing id that its ROUTER gave it. `None`: the peer has no user and may
+    /// do everything. The driver of the machine admits no other peer without a user.
     fn user<'id>(&self, routing_id: &'id [u8]) -> Option<&'id str>;
 
-    /// A number that changes whenever the answer of [`Gate::allows`] may.
+    /// Returns a number that changes whenever an answer of [`Gate::allows`] may change.
     fn generation(&self) -> u64;
 
-    /// Whether the user may do that with the service or the entry of that name.
+    /// Returns whether the user may do `operation` with the service or the entry of that name.
     fn allows(&self, user: &str, operation: Operation, name: &[u8]) -> bool;
 
-    /// Whether the user may know that there is such a name: it may do anything with it.
+    /// Returns whether the user may see the name. Any permission for it suffices.
     fn shows(&self, user: &str, name: &[u8]) -> bool {
         [Operation::Read, Operation::Write, Operation::Configure]
             .into_iter()
@@ -39,7 +39,7 @@ pub trait Gate: Debug + Send {
     }
 }
 
-/// A gate that knows no users: every peer may do everything.
+/// Gate without users: every peer may do everything.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenGate;
 
@@ -59,14 +59,15 @@ impl Gate for OpenGate {
 
 #[cfg(test)]
 pub(crate) mod table {
-    //! A gate for tests: permissions by hand, and users by the first letters of routing ids.
+    //! Gate for tests: its permissions are set by hand, and the first letters of a routing id name the user.
 
     use std::collections::HashSet;
     use std::sync::{Arc, Mutex};
 
     use super::{Gate, Operation};
 
-    /// Users have what was granted, by names in full. A routing id `ann:1` is the user ann's; without a colon it has no user.
+    /// Permissions of users by full names. The routing id `ann:1` belongs to the user ann; an id without a colon has no
+    /// user.
     #[derive(Clone, Debug, Default)]
     pub(crate) struct TableGate(Arc<Mutex<Table>>);
 
@@ -90,7 +91,7 @@ pub(crate) mod table {
             table.generation += 1;
         }
 
-        /// How often it was asked whether somebody may do something.
+        /// Returns the number of calls of `allows`.
         pub fn asked(&self) -> usize {
             self.0.lock().unwrap().asked
         }

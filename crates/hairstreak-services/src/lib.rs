@@ -1,6 +1,6 @@
 //! Services and names: Majordomo's broker, client and worker, and the directory with its client.
 //!
-//! | part | machine, without I/O | what drives it |
+//! | part | machine, without I/O | driver |
 //! |---|---|---|
 //! | the broker of services | [`broker`] | the node |
 //! | the directory | [`names`] | the node |
@@ -8,8 +8,9 @@
 //! | a worker | `worker/session.rs` | [`Worker`], in its threads |
 //! | a client of the directory | | [`names::client`], a thread of its own |
 //!
-//! The machines of the node are driven alike. `handle_...` tells of an event and lends an [`Outbox`] for the effects;
-//! `next_timeout` says when `handle_timeout` is due. Time is an argument, so a test runs a day of leases in a millisecond.
+//! All machines of the node are driven in the same way. A `handle_...` call reports an event and lends an [`Outbox`]
+//! for the effects. `next_timeout` returns the time at which `handle_timeout` is due. Time is an argument, so a test
+//! runs a day of leases in a millisecond.
 
 mod admission;
 pub mod broker;

@@ -1,20 +1,21 @@
-//! Files that are there whole or not at all, and directories whose entries survive a loss of power.
+//! Atomic replacement of files, and directories whose entries survive a loss of power.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// The end of a file's name until the file is whole.
+/// Suffix of a file's name until the file is complete.
 pub(crate) const UNFINISHED: &str = ".new";
 
-/// Makes the file `name` in `directory`, or replaces the file. After a crash or a loss of power at any moment the file is the
-/// former one or this one; a file of the same name and [`UNFINISHED`] may be left, which the next call replaces.
+/// Creates or replaces the file `name` in `directory`. After a crash or a loss of power at any moment, the directory
+/// has either the former file or the new one. A file of the same name and [`UNFINISHED`] may be left; the next call
+/// replaces it.
 ///
 /// # Errors
 ///
-/// The system's. The former file, if there was one, is still there, unless only the directory could not be synced: then the file
-/// may be either.
+/// The system's error. The former file, if there was one, is unchanged. If only the sync of the directory failed, the
+/// file may be the former or the new one.
 pub(crate) fn write(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let unfinished = directory.join(format!("{name}{UNFINISHED}"));
     let mut file =
@@ -26,11 +27,12 @@ pub(crate) fn write(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()
     sync_directory(directory)
 }
 
-/// Has the directory's entries written to the medium: a file that was made or renamed is found by its name after a loss of power.
+/// Syncs the entries of a directory to the medium. A file that was created or renamed keeps its name after a loss of
+/// power.
 ///
 /// # Errors
 ///
-/// The system's.
+/// The system's error.
 pub(crate) fn sync_directory(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }

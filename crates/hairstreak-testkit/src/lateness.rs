@@ -1,13 +1,13 @@
-//! How late the machine wakes a sleeper: what a test of real processes may not hold against them.
+//! `beside_a_sleeper`: measures how late the machine wakes a sleeping thread. Tests of real processes must allow for that.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Does something while a thread of this process sleeps for `time` over and over. Returns what was done, and how late the
-/// thread woke on average; zero if it never slept to the end.
+/// Calls `act` while a thread of this process sleeps for `time` over and over. Returns the result of `act` and the mean lateness
+/// of the thread's wakeups. The lateness is zero if no sleep ended.
 ///
-/// A machine with more to do than it has processors wakes everybody late, this thread like the processes that are tested.
+/// A machine with more runnable threads than processors wakes every thread late: this one and those of the tested processes.
 ///
 /// ```
 /// use std::time::Duration;

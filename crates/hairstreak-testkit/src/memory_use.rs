@@ -1,4 +1,4 @@
-//! `MeasuredAllocator`: a global allocator that knows how much memory is in use, for tests that bound it.
+//! `MeasuredAllocator`: a global allocator that counts the memory in use, for tests that bound memory.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::AtomicUsize;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub struct Life<N> {
     /// The node.
     pub node: N,
-    /// How often the node was killed before.
+    /// Number of times that the node was killed before.
     pub number: u32,
 }
 
@@ -64,12 +64,12 @@ impl<N: Copy + Ord + std::fmt::Debug> Nodes<N> {
         Life { node, number: self.state(node).life }
     }
 
-    /// Whether the node runs.
+    /// Returns true if the node runs.
     pub fn is_up(&self, node: N) -> bool {
         self.state(node).is_up
     }
 
-    /// Whether the node runs, and has not been killed since that life began.
+    /// Returns true if the node runs and was not killed since that life began.
     pub fn is_alive(&self, life: Life<N>) -> bool {
         let state = self.state(life.node);
         state.is_up && state.life == life.number
@@ -80,7 +80,7 @@ impl<N: Copy + Ord + std::fmt::Debug> Nodes<N> {
         self.states.entry(node).or_default().paused_until = until;
     }
 
-    /// When the last pause of the node ends or ended. The world puts events back until then.
+    /// Returns the end of the node's last pause. The world puts events back until then.
     pub fn paused_until(&self, node: N) -> u64 {
         self.state(node).paused_until
     }

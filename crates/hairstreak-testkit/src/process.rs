@@ -1,6 +1,6 @@
 //! `BoundedChild`, `BoundedCommand`: waits for child processes, with a bound.
 //!
-//! A process that does not end in time is killed, and the test fails: a test that hangs says nothing.
+//! A process that does not end in time is killed, and the test fails: a test that hangs has no diagnosis.
 
 use std::fmt::Debug;
 use std::io::Read;
@@ -57,7 +57,7 @@ impl BoundedChild for Child {
 
 /// A command that is run to its end.
 pub trait BoundedCommand {
-    /// Runs the command with an empty input, and returns what it wrote.
+    /// Runs the command with an empty input, and returns its output.
     ///
     /// # Panics
     ///

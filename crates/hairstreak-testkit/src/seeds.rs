@@ -1,4 +1,4 @@
-//! `Seeds`: runs a world for many seeds, and says how to replay one that fails.
+//! `Seeds`: runs a world for many seeds, and prints how to replay a failing one.
 //!
 //! By default the seeds count from 0, so that a failure is the same on each machine. The long form of the tests draws
 //! the first seed, and runs many times as many. A seed in the environment is replayed alone.
@@ -23,7 +23,7 @@ const SOAK: &str = "HAIRSTREAK_SOAK";
 pub struct Seeds {
     /// The arguments of `cargo test` that build this binary alone: `-p hairstreak-wire --test simulation`.
     pub target: &'static str,
-    /// How many times as many seeds the long form runs.
+    /// Factor by which the long form multiplies the number of seeds.
     pub soak_factor: u64,
 }
 

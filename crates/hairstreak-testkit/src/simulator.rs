@@ -1,7 +1,7 @@
 //! `Simulator`: virtual time, the queue of events, and all randomness.
 //!
-//! Invariants: time never goes back; events of one time come in the order in which they were scheduled; nothing but the
-//! seed decides what is drawn.
+//! Invariants: time never goes back. Events of one time come in the order in which they were scheduled. The seed alone decides
+//! the random values.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -22,7 +22,7 @@ pub struct Simulator<E> {
     scheduled_count: u64,
     /// The only source of randomness: a draw from anywhere else cannot be replayed.
     pub rng: Rng,
-    /// Where [`Simulator::note`] writes.
+    /// Destination of the lines of [`Simulator::note`].
     pub trace: Trace,
 }
 
@@ -50,7 +50,7 @@ impl<E> Simulator<E> {
         self.now
     }
 
-    /// The same as a duration since the start, for machines that take the time as an argument.
+    /// Returns the current time as a duration since the start, for machines that take the time as an argument.
     pub fn time(&self) -> Duration {
         Duration::from_nanos(self.now.saturating_mul(self.tick_ns))
     }
@@ -74,7 +74,7 @@ impl<E> Simulator<E> {
         self.at(self.now + delay, event);
     }
 
-    /// The next event; its time is now. `None` if nothing is scheduled.
+    /// Returns the next event, and sets the time to its time. `None` if nothing is scheduled.
     #[allow(clippy::should_implement_trait, reason = "an iterator would keep the simulator borrowed")]
     pub fn next(&mut self) -> Option<E> {
         let Scheduled { time, event, .. } = self.queue.pop()?;

@@ -1,12 +1,12 @@
-//! `Trace`: the lines that tell a reader what happened in a simulation.
+//! `Trace`: the log lines of a simulation.
 
-/// Where the lines go. Nothing is formatted when the trace is off.
+/// Destination of the lines. Nothing is formatted when the trace is off.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Trace {
     /// Nowhere.
     #[default]
     Off,
-    /// To the output of the test, at once: a world that panics or hangs has printed what led there.
+    /// To the output of the test, without a buffer: a world that panics or hangs has printed all lines before.
     Printed,
     /// Into memory, to be compared.
     Kept(Vec<String>),

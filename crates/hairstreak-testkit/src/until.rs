@@ -11,14 +11,14 @@ use std::time::{Duration, Instant};
 /// The bound of each wait. No wait of a test takes this long, even on a machine with much else to do.
 pub const PATIENCE: Duration = Duration::from_secs(100);
 
-/// The time in which looks follow each other at once. Later looks are a millisecond apart.
+/// Time in which the condition is checked without pauses. Later checks are a millisecond apart.
 const QUICK: Duration = Duration::from_millis(10);
 
-/// The result of one look at a condition: a `bool`, an `Option` or a `Result`.
+/// The result of one check of a condition: a `bool`, an `Option` or a `Result`.
 pub trait Look {
     /// The value that a wait returns.
     type Found;
-    /// The state that is there as long as the condition does not hold.
+    /// The observed state as long as the condition does not hold.
     type There: Debug;
 
     /// The awaited value, or the state in its place if the type has one.
@@ -52,7 +52,7 @@ impl<T, E: Debug> Look for Result<T, E> {
     }
 }
 
-/// Looks again and again until the condition holds, and returns the value that was found.
+/// Checks the condition repeatedly until it holds, and returns the found value.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -79,7 +79,7 @@ pub fn until<L: Look>(expected: &str, look: impl FnMut() -> L) -> L::Found {
     until_within(PATIENCE, expected, look)
 }
 
-/// Looks again and again until `look` returns `wanted`. A failure names both values.
+/// Calls `look` repeatedly until it returns `wanted`. A failure names both values.
 ///
 /// # Panics
 ///
@@ -92,11 +92,11 @@ pub fn until_eq<T: PartialEq + Debug>(expected: &str, wanted: T, mut look: impl 
     });
 }
 
-/// Looks again and again until `look` returns `wanted` or more. A failure names both values.
+/// Calls `look` repeatedly until it returns `wanted` or more. A failure names both values.
 ///
 /// # Panics
 ///
-/// If there is less for all of [`PATIENCE`].
+/// If the value stays smaller for all of [`PATIENCE`].
 #[track_caller]
 pub fn until_at_least<T: PartialOrd + Debug>(expected: &str, wanted: T, mut look: impl FnMut() -> T) {
     until(&format!("{expected}: at least {wanted:?}"), || {

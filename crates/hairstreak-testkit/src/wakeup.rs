@@ -1,7 +1,7 @@
 //! `Wakeup`: keeps one machine's next timeout in the queue.
 //!
-//! A machine without a clock says when it wants to be called, and may say another time after each event. The world
-//! calls [`Wakeup::arm`] after each event of the machine, and [`Wakeup::is_due`] when the event that was armed comes.
+//! A machine without a clock names the time of its next call, and may name another time after each event. The world calls
+//! [`Wakeup::arm`] after each event of the machine, and [`Wakeup::is_due`] when the armed event comes.
 
 use std::time::Duration;
 
@@ -25,8 +25,8 @@ impl Wakeup {
         }
     }
 
-    /// Whether the event that has come is the one that counts: an earlier one may have taken its place. The machine
-    /// may have put its timeout off, so the caller asks the machine, and arms again in any case.
+    /// Returns true if the current event is the armed one. An earlier event may have replaced it. The machine may have postponed
+    /// its timeout, so the caller asks the machine, and arms again in any case.
     pub fn is_due<E>(&mut self, sim: &Simulator<E>) -> bool {
         self.armed_at.take_if(|armed_at| *armed_at == sim.now()).is_some()
     }
@@ -43,7 +43,7 @@ mod tests {
         Some(Duration::from_millis(ms))
     }
 
-    /// The times at which a machine is called that wants what `next` says of each.
+    /// Returns the times at which a machine is called whose timeouts follow `next`.
     fn called(first: &[u64], next: impl Fn(u64) -> Option<Duration>) -> Vec<u64> {
         let mut sim = Simulator::new(Rng::with_seed(0), Duration::from_millis(1), Trace::Off);
         let mut wakeup = Wakeup::default();

@@ -1,7 +1,7 @@
-//! `Connection`: the bytes of one peer, whatever is spoken and whatever carries them.
+//! `Connection`: the bytes of one peer, for every protocol and every transport.
 //!
-//! A protocol takes bytes from `input` and puts bytes into `output`. Whoever drives the connection (an engine, an
-//! event loop) hands in the poller's events and calls [`Connection::read`] and [`Connection::flush`].
+//! A protocol takes bytes from `input` and puts bytes into `output`. The driver of the connection (an engine, an event
+//! loop) hands in the poller's events and calls [`Connection::read`] and [`Connection::flush`].
 //!
 //! ```text
 //!   poller --on_event--> edges      stream --read--> input --> protocol
@@ -10,7 +10,7 @@
 //!
 //! - `reading`: one read each call; throttling
 //! - `writing`: gathering, vectored writes, writes past the buffer
-//! - `gathering`: how long and how much a busy connection gathers
+//! - `gathering`: the time and the bytes for which a busy connection gathers
 //! - `liveness`: whether the peer's host and the peer are there
 //! - `draining`: the end of a connection once the peer has everything
 //!
@@ -50,7 +50,7 @@ pub struct Connection {
     readable: bool,
     /// A write may be taken.
     writable: bool,
-    /// The peer has ended its side: no further event comes, so that reading goes on to the end.
+    /// The peer has ended its side: no further event comes, so reading continues to the end.
     peer_ended: bool,
     /// The end of the stream was read.
     input_over: bool,
@@ -63,7 +63,7 @@ pub struct Connection {
     liveness: Liveness,
     read_bytes: u64,
     read_count: u32,
-    /// When connecting, a handshake or draining must be over.
+    /// Deadline of the connect, the handshake or the draining.
     pub deadline: Instant,
 }
 
@@ -94,14 +94,14 @@ impl Connection {
         &self.stream
     }
 
-    /// The stream, to agree on what carries the bytes.
+    /// The stream, for an agreement on the carrier of the bytes.
     pub fn stream_mut(&mut self) -> &mut Stream {
         &mut self.stream
     }
 
-    /// Goes on towards the first byte; to be called on every event until it returns true.
+    /// Continues towards the first byte. Call it on every event until it returns `true`.
     ///
-    /// Errors: the connect failed, or the two sides did not agree on what carries the bytes.
+    /// Errors: the connect failed, or the two sides did not agree on the carrier of the bytes.
     pub fn establish(&mut self) -> io::Result<bool> {
         let is_done = self.stream.establish()? == Established::Done;
         if is_done {
@@ -141,44 +141,44 @@ impl Connection {
         }
     }
 
-    /// Whether a read may find something.
+    /// Returns `true` if a read may find bytes.
     #[inline]
     pub fn is_readable(&self) -> bool {
         self.readable
     }
 
-    /// Whether a write may be taken.
+    /// Returns `true` if the stream may take a write.
     #[inline]
     pub fn is_writable(&self) -> bool {
         self.writable
     }
 
-    /// Whether the peer has ended its side.
+    /// Returns `true` if the peer has ended its side.
     pub fn has_peer_ended(&self) -> bool {
         self.peer_ended
     }
 
-    /// Whether the end of the stream was read.
+    /// Returns `true` if the end of the stream was read.
     #[inline]
     pub fn is_input_over(&self) -> bool {
         self.input_over
     }
 
-    /// Whether the peer takes nothing more.
+    /// Returns `true` if the peer takes no more bytes.
     #[inline]
     pub fn has_write_failed(&self) -> bool {
         self.write_failed
     }
 
-    /// A read may find something though no event says so.
+    /// A read may find bytes without an event.
     pub fn mark_readable(&mut self) {
         self.readable = true;
     }
 
-    /// The bytes go on in shared memory from here on. Both ways are open: an event that came before tells of nothing.
+    /// The bytes move to shared memory from here on. Both ways are open: earlier events mean nothing.
     pub fn has_moved_to_shared_memory(&mut self) {
         if self.peer_ended {
-            // The socket's end came along with the peer's last step, and no further event tells of it.
+            // The socket's end came along with the peer's last step, and no further event reports it.
             self.stream.on_peer_ended();
         }
         (self.readable, self.writable) = (true, true);
@@ -191,24 +191,25 @@ impl Connection {
         self.input.rest()
     }
 
-    /// Looks for signs of life of a peer that has been silent for `interval` (or up to twice that). Says when the
-    /// protocol is to ask for one, first and while there is no answer. `is_backlogged`: bytes of the peer wait because the
-    /// application does not receive. `owes`: the peer waits for the application, so that its host has to acknowledge.
+    /// Looks for signs of life of a peer that has been silent for `interval` (or up to twice that). The result asks the
+    /// protocol to question the peer, at first and while there is no answer. `is_backlogged`: bytes of the peer wait
+    /// because the application does not receive. `owes`: the peer waits for the application, so that its host must
+    /// acknowledge.
     ///
     /// A peer whose application is busy reads neither messages nor the questions behind them. The peer is kept for
     /// any sign that it is at work or merely behind:
     /// - bytes of the peer that this side has not read;
     /// - the peer reads: its window grows, or a unix socket's bytes get fewer. A kernel may tell of a window only
     ///   when half a megabyte was read;
-    /// - the buffers on the way are full. The peer is given nothing new then, and to close would lose for certain
-    ///   what is queued here. A host that acknowledges nothing is not excused so.
+    /// - the buffers on the way are full. The peer is given nothing new then, and a close would certainly lose the
+    ///   bytes queued here. A host that sends no acknowledgements is still given up.
     ///
-    /// While bytes of the peer lie unread its kernel is asked whether the host is there, because a peer that is not read cannot
-    /// answer.
+    /// While bytes of the peer lie unread, the kernel is asked whether the host is there, because a peer whose bytes
+    /// are not read cannot answer.
     ///
-    /// Without any sign the peer is given up although it may be alive, as libzmq does: messages in turn would go on to
-    /// a peer that hangs. A busy peer loses a connection so, but no message: all that was written is in
-    /// its host's buffers, the peer reads them to the end, and connects again.
+    /// Without any sign the peer is given up although it may be alive, as libzmq does. Otherwise messages in turn would
+    /// still go to a peer that hangs. A busy peer loses a connection this way, but no message: all written bytes are in
+    /// its host's buffers, and the peer reads them to the end and connects again.
     ///
     /// Errors: there was no sign of life for `timeout`.
     pub fn look_for_life(
@@ -224,14 +225,13 @@ impl Connection {
         self.liveness.look(&self.stream, now, interval, timeout, signs)
     }
 
-    /// For how long the peer has shown no sign of life, once for each time that it falls silent.
+    /// Returns the length of the peer's silence, once for each time that the peer falls silent.
     pub fn take_silence(&mut self) -> Option<Duration> {
         self.liveness.take_silence()
     }
 
-    /// The caller does not look into shared memory by itself any more. Returns whether it did
-    /// ([`Stream::forgo_event`]): the stream is to be read again then, because no
-    /// event tells of what comes until a read has found nothing.
+    /// The caller stops polling shared memory. Returns whether it did poll ([`Stream::forgo_event`]). In that case read
+    /// the stream again: no event comes until a read has found nothing.
     pub fn leave_event(&mut self) -> bool {
         let looked = self.stream.leave_event();
         self.readable |= looked;
@@ -239,7 +239,7 @@ impl Connection {
     }
 }
 
-/// Whether this side has said that it writes nothing more.
+/// State of this side's end of the stream: the announcement that it writes nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputEnd {
     Open,

@@ -1,4 +1,4 @@
-//! `Delivery`: what the kernel knows of the bytes on their way to the peer, and whether the peer takes them.
+//! `Delivery`: the kernel's knowledge of the bytes on their way to the peer, and of the peer's reading.
 
 use std::mem::size_of;
 use std::os::fd::AsRawFd;
@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use crate::stream::Stream;
 
-/// How far the peer has come with what was written.
+/// The peer's progress with the written bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delivery {
-    /// Grows when the peer reads and shrinks when this side writes: the window that a tcp peer last
-    /// announced; for a unix socket, and in shared memory, what is left of the range of a number, less what lies
-    /// unread.
+    /// A measure that grows when the peer reads and shrinks when this side writes. For tcp it is the window that the
+    /// peer last announced. For a unix socket and for shared memory it is the largest number less the unread bytes.
     pub room: u64,
     /// Bytes wait in this host's kernel until the peer's window opens.
     pub is_held_back: bool,
-    /// How long the peer's host has acknowledged nothing although there is something to be acknowledged.
+    /// Time since the peer's host last acknowledged bytes, while bytes wait for an acknowledgement.
     pub unacknowledged_for: Duration,
 }
 
@@ -42,7 +41,7 @@ const _: () = assert!(std::mem::offset_of!(TcpInfo, notsent_bytes) == 144);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, snd_wnd) == 228);
 
 impl Stream {
-    /// How far the peer has come with what was written. A system call or two.
+    /// Returns the peer's progress with the written bytes. This takes one or two system calls.
     pub fn delivery(&self) -> Delivery {
         if let Some(unread) = self.unread_in_shared() {
             return Delivery { room: u64::MAX - unread, ..Delivery::default() };
@@ -51,7 +50,7 @@ impl Stream {
             Some(info) => Delivery {
                 room: info.snd_wnd.into(),
                 is_held_back: info.notsent_bytes > 0,
-                // One probe of a closed window may be on its way; who lives answers before the next.
+                // One probe of a closed window may be on its way; a living host answers before the next.
                 unacknowledged_for: match (info.unacked, info.probes) {
                     (0, 0 | 1) => Duration::ZERO,
                     _ => Duration::from_millis(info.last_ack_recv_ms.into()),
@@ -61,7 +60,7 @@ impl Stream {
         }
     }
 
-    /// Whether the peer's bytes lie in the kernel, in shared memory or decrypted, to be read.
+    /// Returns `true` if bytes of the peer can be read: they are in the kernel, in shared memory or decrypted.
     pub fn has_unread(&self) -> bool {
         if self.is_shared() || self.has_news() {
             return self.has_news();
@@ -87,7 +86,7 @@ impl Stream {
         (result == 0).then_some(info)
     }
 
-    /// What the peer of a unix socket has not read, by what it takes in memory.
+    /// Returns the memory taken by the bytes that the peer of a unix socket has not read.
     fn unread_by_peer(&self) -> u64 {
         let mut size: libc::c_int = 0;
         // SAFETY: SIOCOUTQ, which has TIOCOUTQ's number, writes one int, which lives through the call.
@@ -111,7 +110,7 @@ mod tests {
         while stream.write(&[IoSlice::new(&[7; 65536])]).is_ok() {}
     }
 
-    /// A peer whose window's bound is fixed: a kernel that widens it meanwhile would hide what reading does.
+    /// A peer with a fixed bound of its window. A kernel that widened the window would hide the effect of reading.
     fn tcp_pair() -> (Stream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         sockopt::set_socket_recv_buffer_size(&listener, 65536).unwrap();
@@ -125,7 +124,7 @@ mod tests {
     fn bytes_for_a_tcp_peer_that_does_not_read_are_held_back() {
         let (mut stream, _peer) = tcp_pair();
         assert!(!stream.delivery().is_held_back && !stream.has_unread());
-        // What is sent and not acknowledged yet makes room again, so that the first pass may not be the last.
+        // Sent bytes make room again when they are acknowledged, so the first pass may not be the last.
         for _ in 0..1000 {
             fill(&mut stream);
         }
@@ -140,7 +139,7 @@ mod tests {
         while stream.tcp_info().is_some_and(|info| info.unacked > 0) {}
         let unread = stream.delivery();
         peer.read_exact(&mut [0; COUNT]).unwrap();
-        // The host tells of its window when it acknowledges something.
+        // The host announces its window in an acknowledgement.
         assert_eq!(stream.write(&[IoSlice::new(&[7])]).unwrap(), 1);
         peer.read_exact(&mut [0]).unwrap();
         while stream.tcp_info().is_some_and(|info| info.unacked > 0) {}

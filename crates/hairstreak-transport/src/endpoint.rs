@@ -60,7 +60,7 @@ pub enum IpcAddress {
     Abstract(String),
 }
 
-/// Why a text is no endpoint.
+/// A text that is no endpoint.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EndpointError {
     /// No scheme, or one that is not known.

@@ -1,10 +1,10 @@
-//! What carries bytes: endpoints, byte streams over tcp, ipc, shared memory, TLS and a simulated fabric, their
-//! listeners, and the poller that tells when they are ready.
+//! The transports of Hairstreak: endpoints, byte streams over tcp, ipc, shared memory, TLS and a simulated fabric,
+//! their listeners, and the poller that reports readiness.
 //!
-//! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of
-//! them. Nothing here blocks but `resolve`, [`Poller::wait`] and [`Listener::bind_vortex`].
+//! Stream transports give bytes only; one session driver (in `hairstreak-socket`) serves all of them. Only `resolve`,
+//! [`Poller::wait`] and [`Listener::bind_vortex`] block.
 //!
-//! Adding a stream transport: how its bytes go in `stream/`, and what its [`Listener`] accepts.
+//! To add a stream transport, put the way of its bytes into `stream/`, and extend the sources of [`Listener`].
 
 mod connection;
 mod delivery;

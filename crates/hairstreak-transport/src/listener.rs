@@ -1,8 +1,8 @@
 //! `Listener`: a bound tcp or unix socket, or a port of a fabric, that accepts streams, never blocking.
 //!
-//! A unix socket's file that nobody listens on any more (its process was killed) is replaced; one
-//! that answers is in use, and so is a file of any other kind. The file is removed when its listener goes, and so
-//! is the folder that was made for it alone (`ipc://*`).
+//! The file of a unix socket without a listener (its process was killed) is replaced. A file with a listener is in use,
+//! and so is a file of any other kind. The file is removed when its listener goes, and so is the folder that was made
+//! for it alone (`ipc://*`).
 
 use std::fs::DirBuilder;
 use std::hash::{BuildHasher, RandomState};
@@ -31,7 +31,7 @@ pub struct Listener {
     layer: ServerLayer,
 }
 
-/// Where streams come from.
+/// The source of accepted streams.
 #[derive(Debug)]
 enum Source {
     Socket(Bound),
@@ -43,7 +43,7 @@ enum Source {
 struct Bound {
     fd: OwnedFd,
     is_tcp: bool,
-    /// The file to remove, and its inode: somebody else's file of that name stays.
+    /// The file to remove, and its inode: a file of that name with another inode stays.
     file: Option<(PathBuf, u64)>,
     /// The folder, which goes behind the file.
     _folder: Option<OwnFolder>,
@@ -117,7 +117,7 @@ impl Listener {
         Listener { source, endpoint, layer: ServerLayer::Plain }
     }
 
-    /// The same, and `layer` comes between the sockets that are accepted and their bytes.
+    /// Puts `layer` between the accepted sockets and their bytes.
     #[must_use]
     pub fn with_layer(mut self, layer: ServerLayer) -> Listener {
         self.layer = layer;
@@ -147,7 +147,7 @@ impl Listener {
         }
     }
 
-    /// What was bound, with the real port.
+    /// Returns the bound endpoint, with the real port.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
@@ -212,8 +212,8 @@ impl Drop for OwnFolder {
     }
 }
 
-/// Whether the file is a socket that nobody listens on. A connect to a file of any other kind is refused
-/// just so, and the file is somebody's; what a link points to is not this endpoint's, either.
+/// Returns `true` if the file is a socket without a listener. A connect to a file of any other kind is refused too, but
+/// that file has another owner. The target of a link belongs to another endpoint.
 fn is_stale(path: &std::path::Path, address: &IpcAddress) -> bool {
     use std::os::unix::fs::FileTypeExt;
     if !std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket()) {
@@ -288,7 +288,7 @@ mod tests {
             assert_eq!(std::fs::read(path).unwrap(), b"precious");
         }
         std::fs::remove_file(&file).unwrap();
-        // Nor is a link to a socket that nobody listens on: its file may be another endpoint's.
+        // A link to a socket without a listener is in use, too: its target may be another endpoint's file.
         let stale = std::os::unix::net::UnixListener::bind(&file).unwrap();
         drop(stale);
         let bound = Listener::bind_ipc(&IpcAddress::Path(link.clone()));

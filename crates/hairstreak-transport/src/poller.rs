@@ -1,4 +1,4 @@
-//! `Poller`: epoll for one engine, with an eventfd to wake whoever waits; and `Timer`, a timerfd.
+//! `Poller`: epoll for one engine, with an eventfd that wakes its waiting thread; and `Timer`, a timerfd.
 //!
 //! Streams are watched edge-triggered for both directions once and for all; listeners and other
 //! pollers level-triggered for reading.
@@ -20,20 +20,20 @@ const EVENTS_MAX: usize = 64;
 /// The token of the poller's own eventfd.
 const WAKE: u64 = u64::MAX;
 
-/// What to watch a descriptor for.
+/// The events to watch a descriptor for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
-    /// Readable or writable, told once per change.
+    /// Readable or writable, reported once per change.
     Edges,
-    /// Readable, told as long as it is.
+    /// Readable, reported as long as it is.
     Readable,
-    /// Writable, told as long as it is.
+    /// Writable, reported as long as it is.
     Writable,
-    /// Readable or writable, told as long as it is either.
+    /// Readable or writable, reported as long as either holds.
     Either,
 }
 
-/// What became of a descriptor.
+/// The events of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Readiness {
     /// As given to [`Poller::add`].
@@ -42,7 +42,7 @@ pub struct Readiness {
     pub readable: bool,
     /// There is room to write, or an error.
     pub writable: bool,
-    /// The peer has ended its side; not told again.
+    /// The peer has ended its side; not reported again.
     pub ended: bool,
 }
 
@@ -133,7 +133,7 @@ impl Timer {
         Ok(Timer(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
-    /// Arms it to fire once, `after` from now; replaces what was armed.
+    /// Arms the timer to fire once, `after` from now. Replaces the previous setting.
     pub fn arm(&self, after: Duration) {
         self.set(after.max(Duration::from_nanos(1)));
     }

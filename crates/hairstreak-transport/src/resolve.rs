@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use crate::endpoint::TcpAddress;
 
-/// Why a host gives no address.
+/// The reason for which a host gives no address.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ResolveError {
     /// The system's resolver failed.
@@ -23,9 +23,9 @@ pub enum ResolveError {
     Lookup {
         /// As it was given.
         host: String,
-        /// What the resolver said.
+        /// The resolver's message.
         reason: String,
-        /// Whether the resolver itself is in trouble, and may know the host later.
+        /// The resolver itself has failed, and may know the host later.
         is_temporary: bool,
     },
     /// The resolver knows the name and has no address for it.
@@ -51,7 +51,7 @@ pub enum ResolveError {
 }
 
 impl ResolveError {
-    /// Whether asking again may help.
+    /// Returns `true` if another try may succeed.
     pub fn is_temporary(&self) -> bool {
         matches!(self, ResolveError::Lookup { is_temporary: true, .. })
     }
@@ -191,7 +191,7 @@ fn with_port(mut address: SocketAddr, port: u16) -> SocketAddr {
     address
 }
 
-/// The address for the `attempt`th attempt, those of IPv4 first.
+/// Returns the address for the `attempt`th attempt. IPv4 addresses come first.
 fn in_turn(mut found: Vec<SocketAddr>, attempt: u32) -> Option<SocketAddr> {
     found.sort_by_key(SocketAddr::is_ipv6);
     let turn = (attempt as usize).checked_rem(found.len())?;

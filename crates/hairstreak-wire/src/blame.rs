@@ -1,23 +1,24 @@
-//! Whose fault an error is. Not an error itself: every error enum of this crate answers `blame()`.
+//! `Blame`: the side at fault for an error. It is not an error itself: every error enum of this crate has a method
+//! `blame()`.
 //!
-//! - A peer's bytes made fit for an error message: ASCII, one line, at most [`ESCAPED_SIZE_MAX`] long.
+//! - `escaped`: a peer's bytes as text for an error message: ASCII, one line, at most [`ESCAPED_SIZE_MAX`] long.
 
 use std::ascii::escape_default;
 
-/// Whose fault it is that a peer's bytes were refused.
+/// The side at fault when a peer's bytes are rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// The peer is well-behaved but cannot be talked to: another version, mechanism, socket type
-    /// or protocol, or it refused us. An operator has to change a configuration.
+    /// The peer follows the protocol, but the two sides are incompatible: another version, mechanism, socket type or
+    /// protocol, or the peer refused us. An operator has to change a configuration.
     PeerIncompatible,
-    /// The peer broke the protocol it claims to speak, or a limit of ours.
+    /// The peer broke the protocol that it claims to speak, or one of our limits.
     PeerMisbehaved,
 }
 
 /// The longest text that [`escaped`] returns, in bytes.
 pub(crate) const ESCAPED_SIZE_MAX: usize = 255;
 
-/// `bytes` with everything but printable ASCII escaped as in a Rust byte string.
+/// Returns `bytes` with everything but printable ASCII escaped, as in a Rust byte string.
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for &byte in bytes {

@@ -1,7 +1,8 @@
-//! The report of a broker of services about itself: what a request for [`REPORT_SERVICE`] is answered with, in JSON.
+//! `Report`: the report of a broker of services about itself, in JSON. It is the reply to a request for
+//! [`REPORT_SERVICE`].
 //!
-//! The broker writes it and `hairstreak services` reads it. Totals count from the broker's start. A reader ignores fields that
-//! it does not know.
+//! The broker writes it and `hairstreak services` reads it. Totals count from the broker's start. A reader ignores
+//! unknown fields.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,15 +12,15 @@ pub const REPORT_SERVICE: &str = "hairstreak.services";
 /// The state of a broker.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct Report {
-    /// Clients that are connected or may come back.
+    /// Clients that are connected or may reconnect.
     pub clients: usize,
-    /// Requests that were taken and not answered.
+    /// Accepted requests without an answer.
     pub open: usize,
     /// Bytes of these requests.
     pub open_bytes: usize,
     /// Bytes of the replies that wait for their clients.
     pub unread_bytes: usize,
-    /// Messages that went no further.
+    /// Messages that were dropped.
     pub drops: Drops,
     /// The broker's services, by name.
     pub services: Vec<ServiceReport>,
@@ -28,37 +29,37 @@ pub struct Report {
 /// The state of one service.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
 pub struct ServiceReport {
-    /// Its name. Bytes that are not UTF-8 are replaced.
+    /// Name of the service. Bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// Its workers.
+    /// Number of workers.
     pub workers: usize,
-    /// Requests that its workers may have together.
+    /// Total number of requests that the workers take at a time.
     pub capacity: u64,
-    /// Requests that its workers have.
+    /// Number of requests that the workers have.
     pub outstanding: u64,
-    /// Requests that wait.
+    /// Number of waiting requests.
     pub queued: usize,
-    /// The age of the oldest request that waits, in milliseconds.
+    /// Age of the oldest waiting request, in milliseconds.
     pub oldest_ms: u64,
-    /// Requests so far.
+    /// Number of requests so far.
     pub requests: u64,
-    /// Replies so far.
+    /// Number of replies so far.
     pub replies: u64,
-    /// Requests that got no reply, so far.
+    /// Number of requests so far that got no reply.
     pub refusals: u64,
-    /// How often a request was given to one more worker.
+    /// Number of times that a request was given to one more worker.
     pub redeliveries: u64,
 }
 
 /// Messages that a broker dropped, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drops {
-    /// They are no commands, or their sender may not send them.
+    /// Messages that are not commands, or that their sender is not permitted to send.
     pub malformed: u64,
-    /// Replies to requests that their worker does not have, or has no longer.
+    /// Replies to requests that their worker does not have, or no longer has.
     pub late: u64,
-    /// Replies whose client is gone or reads nothing.
+    /// Replies whose client is gone or does not read.
     pub unread: u64,
-    /// Requests of plain MDP, which knows no refusal.
+    /// Requests of plain MDP that were refused: MDP has no message for a refusal.
     pub refused: u64,
 }

@@ -1,9 +1,9 @@
-//! A ring of bytes between two processes that do not trust each other: one writes, one reads.
+//! A byte ring between two processes that do not trust each other: one writes, the other reads.
 //!
-//! The bytes and the words that say where they are lie in memory that both sides map ([`RingMemory`]). Each
-//! side keeps its own position to itself and publishes a copy; **what the other side wrote is checked at every
-//! look** and is never a reason to touch memory outside of the ring. A position that cannot be is an error
-//! ([`RingError`]), after which the ring is of no more use. What a hostile side can do is to send garbage, or nothing.
+//! The bytes and the words with their positions lie in memory that both sides map ([`RingMemory`]). Each side keeps
+//! its own position private and publishes a copy. **Values written by the other side are checked at every look**, and
+//! never cause an access outside of the ring. An impossible position is an error ([`RingError`]); the ring is
+//! unusable afterwards. A hostile side can only send garbage or nothing.
 //!
 //! ```text
 //!   words, each group on lines of its own:
@@ -14,9 +14,9 @@
 //!   writer_waits   u32  not 0: ring when half the ring is free    set by the writer, taken by the reader
 //! ```
 //!
-//! **Waiting.** A side that cannot go on says so in its word, passes a full fence, and looks once more; the other
-//! side publishes, passes a full fence, and looks at the word. One of them sees the other. How a side is rung is
-//! its owner's business; it is never rung twice for one wait.
+//! **Waiting.** A side that cannot continue sets its word, passes a full fence, and looks again. The other side
+//! publishes, passes a full fence, and looks at the word. At least one of them sees the other. The owner of a side
+//! decides how the side is rung; it is never rung twice for one wait.
 
 mod reader;
 mod words;

@@ -1,4 +1,4 @@
-//! `RingReader`: the side that takes bytes out.
+//! `RingReader`: the reading side of a ring.
 
 use std::mem::MaybeUninit;
 
@@ -9,21 +9,21 @@ use crate::sync::atomic::{Ordering, fence};
 #[derive(Debug)]
 pub struct RingReader<M> {
     memory: M,
-    /// Bytes taken out.
+    /// Bytes taken out so far.
     head: u64,
-    /// Bytes put in, when last looked at.
+    /// Bytes put in, as of the last look.
     tail_seen: u64,
-    /// The wish to be rung was made, and taken back by nobody but perhaps the writer.
+    /// The reader has set its word to be rung. Only the writer may have cleared it since.
     asks: bool,
 }
 
 impl<M: RingMemory> RingReader<M> {
-    /// The reader of a ring that is new.
+    /// Creates the reader of a new ring.
     pub fn new(memory: M) -> RingReader<M> {
         RingReader { memory, head: 0, tail_seen: 0, asks: false }
     }
 
-    /// Looks how far the writer is. Returns how many bytes are there.
+    /// Updates the writer's position. Returns the number of readable bytes.
     fn look(&mut self) -> Result<usize, RingError> {
         let tail = self.memory.words().tail().load(Ordering::Acquire);
         let available = tail.wrapping_sub(self.head);
@@ -35,8 +35,8 @@ impl<M: RingMemory> RingReader<M> {
         Ok(available as usize)
     }
 
-    /// Copies as many bytes as are there and `into` has room for. Returns how many of `into` are initialised
-    /// now. The writer has the room after [`RingReader::release`].
+    /// Copies readable bytes to `into`, as many as fit. Returns the number of initialised bytes of `into`. The writer
+    /// gets the room after [`RingReader::release`].
     pub fn take(&mut self, into: &mut [MaybeUninit<u8>]) -> Result<usize, RingError> {
         let capacity = self.memory.capacity();
         let count = self.look()?.min(into.len());
@@ -50,7 +50,7 @@ impl<M: RingMemory> RingReader<M> {
         Ok(count)
     }
 
-    /// Gives the room of what was taken back. Returns whether the writer is to be rung.
+    /// Gives the room of the taken bytes back. Returns whether the writer has to be rung.
     #[must_use]
     pub fn release(&mut self) -> bool {
         let words = self.memory.words();
@@ -60,20 +60,20 @@ impl<M: RingMemory> RingReader<M> {
         left <= self.memory.capacity() / 2 && take_wish(words.writer_waits())
     }
 
-    /// Whether there is something to read, or to be told: bytes, the end, or an impossible position.
+    /// Returns whether there is something to handle: bytes, the end, or an impossible position.
     #[inline]
     pub fn has_news(&self) -> bool {
         let words = self.memory.words();
         words.tail().load(Ordering::Acquire) != self.head || words.ended().load(Ordering::Relaxed) != 0
     }
 
-    /// Whether the writer has ended, and all it wrote has been taken.
+    /// Returns whether the writer has ended and all of its bytes have been taken.
     pub fn is_over(&mut self) -> Result<bool, RingError> {
-        // In this order: what was written before the end is seen behind it.
+        // The order matters: bytes written before the end are visible once the end is.
         Ok(self.memory.words().ended().load(Ordering::Acquire) != 0 && self.look()? == 0)
     }
 
-    /// Asks to be rung when there are bytes. Returns whether there are none yet: then wait.
+    /// Asks to be rung when bytes arrive. Returns whether the ring is empty: then the caller waits.
     pub fn await_bytes(&mut self) -> Result<bool, RingError> {
         self.memory.words().reader_waits().store(1, Ordering::Relaxed);
         self.asks = true;
@@ -85,8 +85,8 @@ impl<M: RingMemory> RingReader<M> {
         Ok(waits)
     }
 
-    /// Asks no more: the owner looks by itself. The writer looks at the word with each publication, so that it
-    /// is not touched without need.
+    /// Withdraws the request to be rung: the owner polls instead. The writer reads the word at each publication, so
+    /// the reader does not write it without need.
     pub fn forgo(&mut self) {
         if std::mem::take(&mut self.asks) {
             self.memory.words().reader_waits().store(0, Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! Tests of the ring: bytes in order whatever the steps, hostile positions, and loom's models of both waits.
+//! Tests of the ring: bytes in order at any step size, hostile positions, and loom's models of both waits.
 
 #[cfg(not(loom))]
 use std::cell::UnsafeCell;
@@ -10,7 +10,7 @@ use loom::cell::UnsafeCell;
 use super::*;
 use crate::sync::Arc;
 
-/// A ring in memory of this process: a cell for each byte, so that loom sees who touches it when.
+/// A ring in memory of this process. Each byte is a cell, so that loom sees every access.
 struct Shared {
     words: RingWords,
     cells: Vec<UnsafeCell<u8>>,
@@ -75,7 +75,7 @@ fn ring(capacity: usize) -> (RingWriter<Memory>, RingReader<Memory>, Memory) {
 fn take(reader: &mut RingReader<Memory>, size: usize) -> Result<Vec<u8>, RingError> {
     let mut bytes = vec![MaybeUninit::uninit(); size];
     let count = reader.take(&mut bytes)?;
-    // SAFETY: so many are initialised.
+    // SAFETY: this many bytes are initialised.
     Ok(bytes[..count].iter().map(|byte| unsafe { byte.assume_init() }).collect())
 }
 
@@ -85,7 +85,7 @@ mod plain {
     use crate::sync::atomic::Ordering;
     use crate::sync::rounds;
 
-    /// Numbers that differ from run to run no more than their seed does.
+    /// Pseudorandom numbers that depend on the seed alone.
     struct Dice(u64);
 
     impl Dice {
@@ -180,7 +180,7 @@ mod plain {
                     3 => words.reader_waits().store(value as u32, Ordering::Relaxed),
                     _ => words.writer_waits().store(value as u32, Ordering::Relaxed),
                 }
-                // Any outcome will do, within the ring and at once.
+                // Any outcome is fine that stays within the ring and returns.
                 let _ = writer.put(&[7; 100]).map(|count| assert!(count <= 64));
                 let _ = (writer.publish(), writer.await_room());
                 let _ = take(&mut reader, 100).map(|bytes| assert!(bytes.len() <= 64));
@@ -196,7 +196,8 @@ mod loom_tests {
 
     use super::*;
 
-    /// Three bytes through a ring of two: it fills and wraps; loom's cells notice a byte that both touch.
+    /// Three bytes pass through a ring of two, which fills and wraps. loom's cells detect a byte that both sides
+    /// touch.
     #[test]
     fn loom_bytes_cross_in_order_and_none_is_lost() {
         loom::model(|| {
@@ -221,7 +222,7 @@ mod loom_tests {
         });
     }
 
-    /// A reader that waits is rung for the byte, or has seen it.
+    /// A waiting reader is rung for the byte, or has seen it.
     #[test]
     fn loom_a_waiting_reader_is_rung_or_sees_the_byte() {
         loom::model(|| {
@@ -236,7 +237,7 @@ mod loom_tests {
         });
     }
 
-    /// A writer that waits for half of the ring is rung when it is free, or has seen that it is.
+    /// A writer that waits for half of the ring is rung when that room is free, or has seen the room.
     #[test]
     fn loom_a_waiting_writer_is_rung_or_sees_the_room() {
         loom::model(|| {
@@ -253,7 +254,7 @@ mod loom_tests {
         });
     }
 
-    /// Either side sleeps until it is rung: loom notices when both sleep for ever.
+    /// Each side sleeps until it is rung. loom detects when both sleep for ever.
     #[test]
     fn loom_two_sides_that_sleep_get_everything_across() {
         loom::model(|| {

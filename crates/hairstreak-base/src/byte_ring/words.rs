@@ -1,10 +1,10 @@
-//! What the two sides of a ring share: its words, and the memory that its owner maps.
+//! `RingWords` and `RingMemory`: the words of a ring, and the memory that its owner maps. Both sides share them.
 
 use std::mem::MaybeUninit;
 
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// On a line of its own (two, for the adjacent-line prefetcher).
+/// A value on a cache line of its own (two lines, for the adjacent-line prefetcher).
 #[repr(C, align(128))]
 #[derive(Debug, Default)]
 struct Line<T>(T);
@@ -16,7 +16,7 @@ struct Written {
     ended: AtomicU32,
 }
 
-/// The words of one ring. All of them 0 is an empty ring; any other content is safe, if no use.
+/// The words of one ring. If all are 0, the ring is empty. Any other content is memory-safe, though useless.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct RingWords {
@@ -53,13 +53,13 @@ impl RingWords {
     }
 }
 
-/// Takes a side's wish to be rung. Returns whether it had one.
+/// Clears a side's request to be rung. Returns whether there was one.
 #[inline]
 pub(super) fn take_wish(waits: &AtomicU32) -> bool {
     waits.load(Ordering::Relaxed) != 0 && waits.swap(0, Ordering::Relaxed) != 0
 }
 
-/// A position that cannot be: the other side does not follow the rules.
+/// An impossible position: the other side does not follow the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RingError;
 
@@ -76,16 +76,16 @@ impl std::error::Error for RingError {}
 /// # Safety
 /// [`RingMemory::take`] initialises all of `into`, and the capacity is a power of two that never changes.
 pub unsafe trait RingMemory {
-    /// The ring's words.
+    /// Returns the ring's words.
     fn words(&self) -> &RingWords;
 
-    /// Bytes that the ring holds.
+    /// Returns the capacity in bytes.
     fn capacity(&self) -> usize;
 
-    /// Copies `bytes` into the ring, `at` and on. Panics when they do not lie within the capacity.
+    /// Copies `bytes` into the ring, starting at `at`. Panics if they exceed the capacity.
     fn put(&self, at: usize, bytes: &[u8]);
 
-    /// Copies bytes from `at` and on out of the ring until `into` is full. The other side may write them at the
-    /// same time: they are then anything, but what is in `into` stays as it is. Panics as `put` does.
+    /// Copies bytes out of the ring, starting at `at`, until `into` is full. If the other side writes them at the
+    /// same time, their values are arbitrary; the bytes in `into` do not change afterwards. Panics as `put` does.
     fn take(&self, at: usize, into: &mut [MaybeUninit<u8>]);
 }

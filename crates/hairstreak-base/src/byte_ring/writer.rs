@@ -1,4 +1,4 @@
-//! `RingWriter`: the side that puts bytes in.
+//! `RingWriter`: the writing side of a ring.
 
 use super::words::{RingError, RingMemory, take_wish};
 use crate::sync::atomic::{Ordering, fence};
@@ -7,14 +7,14 @@ use crate::sync::atomic::{Ordering, fence};
 #[derive(Debug)]
 pub struct RingWriter<M> {
     memory: M,
-    /// Bytes put in, published or not.
+    /// Bytes put in so far, published or not.
     tail: u64,
-    /// Bytes taken out, when last looked at.
+    /// Bytes taken out, as of the last look.
     head_seen: u64,
 }
 
 impl<M: RingMemory> RingWriter<M> {
-    /// The writer of a ring that is new.
+    /// Creates the writer of a new ring.
     pub fn new(memory: M) -> RingWriter<M> {
         RingWriter { memory, tail: 0, head_seen: 0 }
     }
@@ -23,7 +23,7 @@ impl<M: RingMemory> RingWriter<M> {
         self.memory.capacity() - self.tail.wrapping_sub(self.head_seen) as usize
     }
 
-    /// Looks how far the reader is.
+    /// Updates the reader's position.
     fn look(&mut self) -> Result<(), RingError> {
         let head = self.memory.words().head().load(Ordering::Acquire);
         let occupied = self.tail.wrapping_sub(self.head_seen);
@@ -34,13 +34,13 @@ impl<M: RingMemory> RingWriter<M> {
         Ok(())
     }
 
-    /// Bytes that the reader has not taken, as it says: never more than the ring holds.
+    /// Returns the number of bytes that the reader has not taken, by its own account. Never more than the capacity.
     pub fn unread(&self) -> u64 {
         let head = self.memory.words().head().load(Ordering::Relaxed);
         self.tail.wrapping_sub(head).min(self.memory.capacity() as u64)
     }
 
-    /// Copies as many of the bytes as there is room for, not yet visible to the reader. Returns how many.
+    /// Copies as many of the bytes as fit; the reader does not see them yet. Returns their number.
     pub fn put(&mut self, bytes: &[u8]) -> Result<usize, RingError> {
         if self.room() < bytes.len() {
             self.look()?;
@@ -57,7 +57,7 @@ impl<M: RingMemory> RingWriter<M> {
         Ok(count)
     }
 
-    /// Makes visible what was put in. Returns whether the reader is to be rung.
+    /// Makes the bytes that were put in visible. Returns whether the reader has to be rung.
     #[must_use]
     pub fn publish(&mut self) -> bool {
         let words = self.memory.words();
@@ -66,12 +66,12 @@ impl<M: RingMemory> RingWriter<M> {
         take_wish(words.reader_waits())
     }
 
-    /// Says that nothing more will be written. The reader is to be rung.
+    /// Ends the ring: no more bytes follow. The reader has to be rung.
     pub fn end(&mut self) {
         self.memory.words().ended().store(1, Ordering::Release);
     }
 
-    /// Asks to be rung when half the ring is free. Returns whether it is not yet: then wait.
+    /// Asks to be rung when half the ring is free. Returns whether it is not free yet: then the caller waits.
     pub fn await_room(&mut self) -> Result<bool, RingError> {
         self.memory.words().writer_waits().store(1, Ordering::Relaxed);
         fence(Ordering::SeqCst);

@@ -4,8 +4,8 @@ use loom::sync::Arc;
 
 use super::*;
 
-/// A counter whose accesses loom watches: it fails on any two that are not in order. And whether
-/// somebody is inside, for threads change only at an atomic.
+/// A counter whose accesses loom watches: loom fails on two unordered accesses. The atomic is set while a thread is
+/// inside, because loom switches threads only at an atomic.
 type Counter = Lock<(loom::cell::Cell<u32>, AtomicU32)>;
 
 fn counter() -> Counter {
@@ -16,7 +16,7 @@ fn count(lock: &Counter) {
     add_one(&lock.lock());
 }
 
-/// Whether it could.
+/// Returns whether the lock was free.
 fn try_count(lock: &Counter) -> bool {
     lock.try_lock().is_some_and(|value| {
         add_one(&value);
@@ -88,7 +88,7 @@ fn loom_an_owner_that_tries_and_another_exclude_each_other() {
     });
 }
 
-/// As often in a row as makes one the owner where nobody has been, and once more.
+/// The thread takes the lock as often in a row as a first owner would, and once more.
 #[test]
 fn loom_who_would_earn_a_seat_that_is_another_s_excludes_its_holder() {
     loom::model(|| {

@@ -1,4 +1,4 @@
-//! The lock against what it must do, with threads of the system.
+//! Tests of the lock with threads of the system.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -99,7 +99,7 @@ fn only_the_owner_enters_as_such_and_only_while_nobody_is_inside() {
     assert!(lock.lock_as_owner().is_none(), "the other has ended the ownership");
 }
 
-/// Whether a thread that has the lock, and takes it again, is told instead of waiting for itself.
+/// Returns whether a thread that holds the lock and takes it again panics instead of waiting for itself.
 fn is_told(enter: fn(&Lock<u64>)) -> bool {
     let (tell, told) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,12 +1,13 @@
-//! Held output: marks in the sequence of bytes, behind which nothing leaves until a ticket is released.
+//! Held output: marks in the sequence of bytes. No byte behind a mark leaves until its ticket is released.
 //!
 //! ```text
 //!   written | ready to be written | mark 7: held | mark 9: held      release(7), release(8): up to mark 9
 //!                                                                    release(9): all
 //! ```
 //!
-//! The caller chooses the tickets, for example the numbers of a journal's entries: bytes behind a mark promise what the entry of that number says. Tickets
-//! of one buffer grow. Held bytes count as queued, so that bounds on the queued bytes hold for them, too.
+//! The caller chooses the tickets, for example the numbers of a journal's entries: bytes behind a mark promise the
+//! content of the entry with that number. Tickets of one buffer grow. Held bytes count as queued, so that limits on
+//! the queued bytes apply to them, too.
 //!
 //! Invariant: no byte behind the first mark has left.
 
@@ -14,8 +15,8 @@ use super::marks::{Mark, Marks};
 use super::{Content, OutgoingBuffer, Segment, give_back};
 
 impl OutgoingBuffer {
-    /// Bytes that are put in from here on leave only after a release of `ticket` or of a later one. A ticket that is not later than that of the last
-    /// mark adds no mark: what comes next waits long enough already.
+    /// Holds all bytes appended from now on until a release of `ticket` or a later one. A ticket that is not later
+    /// than that of the last mark adds no mark: the next bytes wait long enough already.
     pub fn hold(&mut self, ticket: u64) {
         let position = self.left_bytes + self.queued_bytes() as u64;
         let mark = Mark { ticket, position, accepted_count: self.accepted_count() };
@@ -25,25 +26,25 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Bytes that wait for `ticket` or an earlier one may leave, up to the mark of the next later ticket.
+    /// Releases bytes that wait for `ticket` or an earlier one, up to the mark of the next later ticket.
     pub fn release(&mut self, ticket: u64) {
         if self.marks.as_mut().is_some_and(|marks| !marks.release(ticket)) {
             self.marks = None;
         }
     }
 
-    /// All bytes may leave, whatever they wait for.
+    /// Releases all bytes.
     pub fn release_all(&mut self) {
         self.marks = None;
     }
 
-    /// Whether what is put in now has to wait for a release.
+    /// Returns whether bytes appended now have to wait for a release.
     #[inline]
     pub fn is_held(&self) -> bool {
         self.marks.is_some()
     }
 
-    /// Bytes that are not written and may be: all queued bytes, or those before the first mark.
+    /// Returns the number of unwritten bytes that may be written: all queued bytes, or those before the first mark.
     #[inline]
     pub fn ready_bytes(&self) -> usize {
         match &self.marks {
@@ -52,8 +53,8 @@ impl OutgoingBuffer {
         }
     }
 
-    /// Puts in a whole message that leaves before the bytes that are held. No byte that may leave waits, so that the message comes between two others. The
-    /// buffer retains nothing.
+    /// Inserts a whole message before the held bytes. No byte that may leave is waiting, so the message comes between
+    /// two others. The buffer retains nothing.
     pub fn push_before_held(&mut self, message: &[u8]) {
         debug_assert!(self.ready_bytes() == 0 && self.retained.is_none());
         let Some(marks) = &mut self.marks else { return self.push_copy(message, &[], true) };
@@ -65,7 +66,7 @@ impl OutgoingBuffer {
                 bytes.drain(..written);
                 self.queue_bytes -= written;
             }
-            // A mark lies between two frames, and so a body has not begun to leave.
+            // A mark lies between two frames, so no part of a body has left.
             Some(_) => debug_assert_eq!(written, 0),
         }
         let content = Content::Encoded(message.to_vec());
@@ -74,8 +75,8 @@ impl OutgoingBuffer {
         self.queue_count += 1;
     }
 
-    /// Forgets the marks and every byte behind the first of them: what these bytes promise did not happen. Returns how many bytes were dropped. The
-    /// buffer retains nothing.
+    /// Drops the marks and every byte behind the first of them, because the promised events did not happen. Returns
+    /// the number of dropped bytes. The buffer retains nothing.
     pub fn discard_held(&mut self) -> usize {
         debug_assert!(self.retained.is_none());
         let held = self.queued_bytes() - self.ready_bytes();
@@ -91,7 +92,7 @@ impl OutgoingBuffer {
             }
             _ => self.tail_count = kept_count.saturating_sub(self.queue_count),
         }
-        // A segment whose rest is gone has been written as a whole.
+        // A segment whose rest was dropped has been written completely.
         self.advance(0);
         held
     }
@@ -109,7 +110,7 @@ impl OutgoingBuffer {
                 give_back(&self.pool, last);
                 continue;
             }
-            // A mark lies between two frames, and so never within a body of its own.
+            // A mark lies between two frames, so never within a body of its own.
             if let Content::Encoded(bytes) = &mut last.content {
                 bytes.truncate(segment_size - size);
             }
@@ -125,7 +126,7 @@ mod tests {
     use crate::bytes::Bytes;
     use crate::pool::BlockPool;
 
-    /// A buffer, the bytes that it must write, and the marks as positions in these.
+    /// A buffer, the bytes that it must write, and the marks as positions in these bytes.
     struct Model {
         buffer: OutgoingBuffer,
         expected: Vec<u8>,

@@ -1,6 +1,7 @@
-//! `Marks`: the places in a buffer's sequence of bytes behind which nothing leaves.
+//! `Marks`: the places in a buffer's sequence of bytes behind which no byte leaves.
 //!
-//! Invariants: tickets and positions of marks grow strictly. A buffer without a mark has no `Marks`, so that there is always one.
+//! Invariants: tickets and positions of marks grow strictly. A buffer without a mark has no `Marks`, so there is
+//! always at least one.
 
 use std::collections::VecDeque;
 
@@ -9,9 +10,9 @@ use std::collections::VecDeque;
 pub(super) struct Mark {
     /// The bytes behind the mark wait for this ticket.
     pub ticket: u64,
-    /// Bytes that were put in before the mark, those that have left among them.
+    /// Bytes that were appended before the mark, including those that have left.
     pub position: u64,
-    /// Messages that were put in before the mark.
+    /// Messages that were appended before the mark.
     pub accepted_count: usize,
 }
 
@@ -27,7 +28,7 @@ impl Marks {
         self.0.front().copied()
     }
 
-    /// Adds a mark, or makes the last one wait for the later ticket if both are at the same place.
+    /// Adds a mark. If the last mark is at the same place, it waits for the later ticket instead.
     pub fn add(&mut self, mark: Mark) {
         match self.0.back_mut() {
             Some(last) if last.ticket >= mark.ticket => {}
@@ -36,7 +37,7 @@ impl Marks {
         }
     }
 
-    /// A message of `size` bytes is put in before the first mark.
+    /// Shifts the marks by a message of `size` bytes, inserted before the first of them.
     pub fn shift(&mut self, size: usize) {
         for mark in &mut self.0 {
             mark.position += size as u64;
@@ -44,7 +45,7 @@ impl Marks {
         }
     }
 
-    /// Forgets the marks of `ticket` and of earlier ones. Returns whether one is left.
+    /// Removes the marks of `ticket` and of earlier ones. Returns whether a mark is left.
     pub fn release(&mut self, ticket: u64) -> bool {
         while self.0.front().is_some_and(|mark| mark.ticket <= ticket) {
             self.0.pop_front();
@@ -52,7 +53,7 @@ impl Marks {
         !self.0.is_empty()
     }
 
-    /// Bytes before the first mark that have not left.
+    /// Returns the number of bytes before the first mark that have not left.
     #[cold]
     pub fn ready_bytes(&self, left_bytes: u64) -> usize {
         self.0.front().map_or(0, |mark| mark.position.saturating_sub(left_bytes) as usize)

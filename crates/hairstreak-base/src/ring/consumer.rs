@@ -1,4 +1,4 @@
-//! `Consumer`: the side of a ring that takes messages out.
+//! `Consumer`: the receiving side of a ring.
 
 use super::{GRANULE_SIZE, PADDING, Place, SLICE_GRANULES, Shared, WHOLE_GRANULES, short_granules};
 use crate::bytes::{Bytes, SHORT, SLICE};
@@ -6,7 +6,7 @@ use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
-/// The side that takes out.
+/// The receiving side of a ring.
 #[derive(Debug)]
 pub struct Consumer {
     shared: Arc<Shared>,
@@ -19,7 +19,7 @@ pub struct Consumer {
     released: usize,
 }
 
-// SAFETY: the place is that of the granules, to which what is said of `Shared` applies.
+// SAFETY: the place is that of the granules, for which the argument of `Shared` holds.
 unsafe impl Send for Consumer {}
 
 impl Consumer {
@@ -28,8 +28,8 @@ impl Consumer {
         Consumer { shared, place, head: 0, tail_seen: 0, count: 0, bytes: 0, released: 0 }
     }
 
-    /// Takes the next visible message into `into`; false if there is none. The producer has its room
-    /// after [`Consumer::release`].
+    /// Takes the next visible message into `into`. Returns false if there is none. The producer gets the room after
+    /// [`Consumer::release`].
     pub fn pop(&mut self, into: &mut Message) -> bool {
         loop {
             if self.head == self.tail_seen {
@@ -61,7 +61,8 @@ impl Consumer {
         self.pop_short(into) || self.pop_single_at_length(into)
     }
 
-    /// Takes the next message if it is short and has been seen already, and nothing in `into` has to be given up for it.
+    /// Takes the next message if it is short, has been seen already, and does not replace a value in `into` that
+    /// needs a drop.
     #[inline(always)]
     pub fn pop_short(&mut self, into: &mut Message) -> bool {
         if self.head == self.tail_seen {
@@ -75,8 +76,8 @@ impl Consumer {
             }
             let size = record.add(1).read() as usize;
             let Some(frame) = into.short_mut() else { return false };
-            // Each width for itself: so the processor foretells where the next record starts, and reads it before this
-            // one's size has come.
+            // A separate branch for each width: the processor then predicts the start of the next record, and reads
+            // it before the size of this one has arrived.
             match short_granules(size) {
                 1 => {
                     frame.set_short::<16>(record);
@@ -131,7 +132,7 @@ impl Consumer {
         self.count += 1;
     }
 
-    /// Gives the room of everything taken so far back to the producer.
+    /// Returns the room of all taken messages to the producer.
     pub fn release(&mut self) {
         if self.released != self.count {
             self.released = self.count;
@@ -142,41 +143,42 @@ impl Consumer {
         }
     }
 
-    /// Whether nothing is visible now.
+    /// Returns whether no message is visible now.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.head == self.tail_seen && self.head == self.shared.tail.0.load(Ordering::Acquire)
     }
 
-    /// How far the producer has published, and this side has taken, in granules: what lies between waits.
+    /// Returns the producer's published position and this side's position, in granules. The records between them
+    /// wait.
     pub fn positions(&self) -> (usize, usize) {
         (self.shared.tail.0.load(Ordering::Acquire), self.head)
     }
 
-    /// Whether all that was visible at the last look is taken.
+    /// Returns whether all messages seen at the last look are taken.
     pub fn is_drained(&self) -> bool {
         self.head == self.tail_seen
     }
 
-    /// Messages taken since the room was last given back.
+    /// Returns the number of messages taken since the room was last given back.
     #[inline]
     pub fn unreleased(&self) -> usize {
         self.count - self.released
     }
 
-    /// Messages taken so far.
+    /// Returns the number of messages taken so far.
     #[inline]
     pub fn taken_count(&self) -> usize {
         self.count
     }
 
-    /// Bytes taken so far.
+    /// Returns the number of bytes taken so far.
     #[inline]
     pub fn taken_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Whether the producer is gone; what it published stays to be taken.
+    /// Returns whether the producer is dropped. Its published messages can still be taken.
     pub fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::Acquire)
     }
@@ -184,8 +186,8 @@ impl Consumer {
 
 impl Drop for Consumer {
     fn drop(&mut self) {
-        // What was never taken is dropped by whoever goes last: the position tells where it starts. The producer that
-        // sees the end sees it, too.
+        // The last side to be dropped drops the remaining messages, from this position on. A producer that sees the
+        // end sees the position, too.
         self.release();
         self.shared.closed.store(true, Ordering::Release);
     }

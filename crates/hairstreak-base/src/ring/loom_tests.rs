@@ -67,8 +67,8 @@ fn loom_room_is_written_again_after_what_lay_there_was_taken() {
     });
 }
 
-/// The sleep protocol of an engine: publish, fence, look for a sleeper; against: say that one
-/// sleeps, fence, look for messages. Either side must notice the other.
+/// The sleep protocol of an engine. One side publishes, fences, and looks for a sleeper. The other announces its
+/// sleep, fences, and looks for messages. At least one side must notice the other.
 #[test]
 fn loom_a_sleeper_is_seen_or_sees_the_message() {
     use loom::sync::atomic::{AtomicBool, fence};

@@ -1,4 +1,4 @@
-//! `Producer`: the side of a ring that puts messages in.
+//! `Producer`: the sending side of a ring.
 
 use super::{GRANULE_SIZE, PADDING, Place, SLICE_GRANULES, Shared, WHOLE, WHOLE_GRANULES, short_granules};
 use crate::bytes::{Bytes, INLINE_SIZE_MAX, SHORT, SHORT_HEADER_SIZE};
@@ -8,13 +8,13 @@ use crate::message::Message;
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering;
 
-/// The side that puts in.
+/// The sending side of a ring.
 #[derive(Debug)]
 pub struct Producer {
     shared: Arc<Shared>,
     place: Place,
     tail: usize,
-    /// How far the granules from the tail on are free, in one piece, as far as was seen.
+    /// End of the contiguous free granules from the tail on, as of the last look.
     room_end: usize,
     /// Messages put in, published, and seen taken.
     count: usize,
@@ -23,7 +23,7 @@ pub struct Producer {
     lender: Lender,
 }
 
-// SAFETY: the place is that of the granules, to which what is said of `Shared` applies.
+// SAFETY: the place is that of the granules, for which the argument of `Shared` holds.
 unsafe impl Send for Producer {}
 
 impl Producer {
@@ -41,7 +41,7 @@ impl Producer {
         }
     }
 
-    /// Room for a record of `size` granules in one piece; `None` when it is not there.
+    /// Reserves contiguous room for a record of `size` granules. Returns `None` if there is no room.
     #[inline(always)]
     fn reserve(&mut self, size: usize) -> Option<*mut u8> {
         if self.room_end - self.tail < size && !self.find_room(size) {
@@ -51,7 +51,7 @@ impl Producer {
         Some(self.place.at(self.tail))
     }
 
-    /// Looks for room, behind padding if need be.
+    /// Looks for room, behind padding if necessary.
     #[cold]
     #[inline(never)]
     fn find_room(&mut self, size: usize) -> bool {
@@ -71,8 +71,8 @@ impl Producer {
         true
     }
 
-    /// Puts in a message of one short frame, at most [`INLINE_SIZE_MAX`] bytes, not yet visible.
-    /// False when there is no room.
+    /// Puts in a message of one short frame, at most [`INLINE_SIZE_MAX`] bytes, not yet visible. Returns false if
+    /// there is no room.
     #[inline(always)]
     pub fn push_short(&mut self, body: &[u8]) -> bool {
         assert!(body.len() <= INLINE_SIZE_MAX);
@@ -88,35 +88,35 @@ impl Producer {
         true
     }
 
-    /// Puts in a message of one frame, not yet visible; gives it back when there is no room.
+    /// Puts in a message of one frame, not yet visible. Returns the frame if there is no room.
     #[inline]
     pub fn push_frame(&mut self, frame: Bytes) -> Result<(), Bytes> {
         if !frame.is_shared() {
             return if self.push_short(frame.as_bytes()) { Ok(()) } else { Err(frame) };
         }
         let Some(record) = self.reserve(SLICE_GRANULES) else { return Err(frame) };
-        // SAFETY: the record's granules are free and not published; the frame is no short one.
+        // SAFETY: the record's granules are free and not published; the frame is not short.
         unsafe { frame.write_slice(record) };
         self.tail += SLICE_GRANULES;
         self.count += 1;
         Ok(())
     }
 
-    /// Puts in a message of one frame, sharing its bytes, not yet visible. False when there is no room.
+    /// Puts in a message of one frame, sharing its bytes, not yet visible. Returns false if there is no room.
     #[inline]
     pub fn share_frame(&mut self, frame: &Bytes) -> bool {
         if !frame.is_shared() {
             return self.push_short(frame.as_bytes());
         }
         let Some(record) = self.reserve(SLICE_GRANULES) else { return false };
-        // SAFETY: the record's granules are free and not published; the frame is no short one.
+        // SAFETY: the record's granules are free and not published; the frame is not short.
         unsafe { self.lender.reference(frame).write_slice(record) };
         self.tail += SLICE_GRANULES;
         self.count += 1;
         true
     }
 
-    /// Puts in a message, not yet visible; gives it back when there is no room.
+    /// Puts in a message, not yet visible. Returns the message if there is no room.
     pub fn push(&mut self, message: Message) -> Result<(), Message> {
         let message = match message.into_single() {
             Ok(frame) => return self.push_frame(frame).map_err(Message::from),
@@ -134,7 +134,7 @@ impl Producer {
         Ok(())
     }
 
-    /// Makes every message put in so far visible.
+    /// Makes all messages put in so far visible.
     #[inline]
     pub fn publish(&mut self) {
         self.published = self.count;
@@ -142,31 +142,31 @@ impl Producer {
         self.lender.settle();
     }
 
-    /// Messages put in and not yet visible.
+    /// Returns the number of messages not yet visible.
     #[inline]
     pub fn unpublished(&self) -> usize {
         self.count - self.published
     }
 
-    /// Messages put in so far.
+    /// Returns the number of messages put in so far.
     pub fn accepted_count(&self) -> usize {
         self.count
     }
 
-    /// Messages put in and not taken, as far as the last look tells: never too few.
+    /// Returns the number of messages put in and not taken, as of the last look: never too low.
     #[inline]
     pub fn occupied(&self) -> usize {
         self.count - self.taken
     }
 
-    /// As [`Producer::occupied`], after a look at the consumer; and the bytes taken out in all.
+    /// Like [`Producer::occupied`], after a look at the consumer; also returns the total number of bytes taken out.
     pub fn look(&mut self) -> (usize, usize) {
         let given = &self.shared.given.0;
         self.taken = given.count.load(Ordering::Relaxed);
         (self.occupied(), given.bytes.load(Ordering::Relaxed))
     }
 
-    /// Whether the consumer is gone.
+    /// Returns whether the consumer is dropped.
     pub fn is_closed(&self) -> bool {
         self.shared.closed.load(Ordering::Acquire)
     }

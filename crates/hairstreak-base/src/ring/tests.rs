@@ -1,4 +1,4 @@
-//! The ring against what it must do, message by message, and between two threads.
+//! Tests of the ring, message by message, and between two threads.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The timer queue beside a table that is searched, and what else it promises.
+//! Tests of the timer queue against a searched table, and of its other promises.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use hairstreak_testkit::{Rng, rng};
 use super::*;
 use crate::sync::rounds;
 
-/// The same as a table that is searched.
+/// Reference implementation: a table that is searched.
 #[derive(Default)]
 struct Naive {
     timers: BTreeMap<u32, u64>,
@@ -37,7 +37,7 @@ fn check_invariants(queue: &TimerQueue<u64>) {
     assert_eq!(set, queue.heap.len());
 }
 
-/// One step of both, with the same outcome. Returns the time, which a pop may move on.
+/// Applies one step to both and compares the outcomes. Returns the time, which a pop may advance.
 fn step(random: &mut Rng, queue: &mut TimerQueue<u64>, naive: &mut Naive, now: u64) -> u64 {
     let key_count = random.choice([1, 8, 300]).unwrap();
     let key = random.u32(..key_count);

@@ -129,8 +129,8 @@ fn start(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> Resu
     })
 }
 
-/// Allows this process, and those that it starts, as many descriptors as the system permits: ten thousand connections need
-/// as many.
+/// Allows this process and its children as many descriptors as the system permits: ten thousand connections need as
+/// many.
 fn raise_descriptor_limit() -> io::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)

@@ -8,15 +8,15 @@ use crate::frame::rate;
 /// A bound on a figure.
 #[derive(Clone, Copy, Debug)]
 enum Demand {
-    /// So many in a second.
+    /// A number in a second.
     Rate(f64),
-    /// So many per cent of the limit program's rate.
+    /// A percentage of the limit program's rate.
     PercentOfLimit(f64),
-    /// So many times the rival's rate.
+    /// A multiple of the rival's rate.
     Ratio(f64),
-    /// The broker's processor time for a message rises by so many per cent at most against one queue.
+    /// The largest rise of the broker's processor time for a message against one queue, in per cent.
     CpuRisePercent(f64),
-    /// So many times the rate of one event loop.
+    /// A multiple of the rate of one event loop.
     LoopRatio(f64),
 }
 

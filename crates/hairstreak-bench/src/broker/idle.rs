@@ -16,7 +16,7 @@ use crate::frame::{Row, Value, rate};
 const OPENER_COUNT: u32 = 8;
 /// A broker frees unneeded memory within this time.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
-/// The targets are for so many connections, in MiB for all of them.
+/// The number of connections of the targets, which are in MiB for all of them.
 const TARGET_COUNT: u32 = 10_000;
 const TARGETS_MIB: [(&str, f64); 2] = [(TARGET, 60.0), (GOAL, 30.0)];
 

@@ -1,4 +1,4 @@
-//! Scenarios to measure: those of the targets' table, by default, with `--quick` and with filters.
+//! Scenarios to measure: the targets' table, by default, with `--quick` and with filters.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,7 +17,8 @@ const SEVERAL_QUEUE_COUNT: u32 = 4;
 const HOT_CLIENT_COUNT: u32 = 4;
 const CONFIRM_WINDOW: u32 = 500;
 const ACK_EACH: u32 = 50;
-/// The most bytes of bodies that a broker has to keep: those without a consumer, and those that may lag behind.
+/// The most bytes of bodies that a broker must keep: in queues without a consumer, and in queues whose consumers may
+/// lag behind.
 const KEPT_BYTES_MAX: u64 = 512 << 20;
 const LAGGING_BYTES_MAX: u64 = 2 << 30;
 

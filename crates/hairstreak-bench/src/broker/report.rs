@@ -161,7 +161,7 @@ pub(super) mod tests {
     use super::super::timing::Latency;
     use super::*;
 
-    /// A sample of 1000 messages that took so long and cost the broker so much user time.
+    /// A sample of 1000 messages with this duration and this user time of the broker.
     fn sample(elapsed_s: f64, user_s: f64) -> Sample {
         let broker = Usage { cpu_s: user_s + 0.5, system_s: 0.5, voluntary_switches: 10, allocations: 0 };
         let client = Usage { cpu_s: 1.0, system_s: 0.25, voluntary_switches: 4000, allocations: 0 };

@@ -1,6 +1,6 @@
 //! One sample: queues are declared, consumers started, then producers; broker and clients are measured meanwhile.
 //!
-//! A sample counts only if every published message was received, or is in its queue where nobody consumes.
+//! A sample counts only if every published message was received, or is in its queue if the queue has no consumer.
 
 use std::fmt;
 use std::process::Command;
@@ -22,9 +22,9 @@ use crate::frame::usage::Usage;
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(120);
 /// The part of the peak rate that a paced sample keeps to.
 const PACED_SHARE: f64 = 0.5;
-/// A paced sample publishes so many times as long, because its percentiles need messages.
+/// A paced sample publishes for a multiple of the time, because its percentiles need messages.
 const PACED_TIMES: f64 = 2.0;
-/// The warm-up publishes so many times as long: fresh memory makes it slower by as much.
+/// The warm-up publishes for a multiple of the time, because fresh memory makes it slower by as much.
 const WARM_UP_TIMES: f64 = 5.0;
 /// System calls are counted in samples of this part of the usual time, because a tracer may slow everything down.
 const COUNTED_SHARE: f64 = 0.25;

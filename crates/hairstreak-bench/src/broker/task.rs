@@ -55,7 +55,7 @@ pub struct Flow {
     pub body_size: u32,
     /// Queues; each has a key of its own.
     pub queue_count: u32,
-    /// Whether every message goes to every queue.
+    /// Every message goes to every queue.
     pub is_fanout: bool,
     /// Connections that publish, each to the queue of its number (counted round).
     pub producer_count: u32,
@@ -96,7 +96,7 @@ pub struct Task {
 /// A line that a client prints. A consumer is bound, to nothing, as soon as all its connections consume.
 pub type Answer = processes::Answer<Measurement>;
 
-/// Measurements of a client. Times are those of the system's monotonic clock, so that processes can be compared.
+/// Measurements of a client. Times come from the system's monotonic clock, so that processes can be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Messages that it published, or received.
@@ -107,7 +107,7 @@ pub struct Measurement {
     pub end_ns: u64,
     /// Consumption of the process in between.
     pub usage: Usage,
-    /// Times that messages took, where they say when they were due.
+    /// Latencies of messages, if the messages carry their due times.
     pub latency: Option<Latency>,
 }
 
@@ -118,7 +118,7 @@ pub struct End {
     pub count: u64,
     /// The time at which the last message was written, confirmed, stored, or read.
     pub ns: u64,
-    /// Times that messages took, where they say when they were due.
+    /// Latencies of messages, if the messages carry their due times.
     pub histogram: Histogram,
 }
 

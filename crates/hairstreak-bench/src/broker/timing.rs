@@ -28,9 +28,9 @@ pub fn sleep_until(end_ns: u64) -> Result<()> {
 pub struct Latency {
     /// The longest time of half of the messages.
     pub p50_us: f64,
-    /// The same of 99 of 100.
+    /// The longest time of 99 of 100 messages.
     pub p99_us: f64,
-    /// The same of 999 of 1000.
+    /// The longest time of 999 of 1000 messages.
     pub p999_us: f64,
 }
 

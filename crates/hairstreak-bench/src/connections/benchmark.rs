@@ -25,7 +25,7 @@ pub struct Settings {
     pub connection_count: usize,
 }
 
-/// What the server does with memory that it needs no more is done by then.
+/// The time in which the server releases memory that it no longer needs.
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 /// The targets for memory, in bytes a connection.
 const RELAY_BYTES_MAX: f64 = 4096.0;
@@ -92,12 +92,12 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.json)
 }
 
-/// How long the server is watched while nothing happens.
+/// Returns the time for which the idle server is watched.
 fn idle_time(settings: &Settings) -> Duration {
     Duration::from_secs(if settings.quick { 5 } else { 30 })
 }
 
-/// How often something is measured, and for how long each time.
+/// Returns the number of measurements, and the length of each.
 fn windows(settings: &Settings) -> (u32, Duration) {
     if settings.quick { (3, Duration::from_millis(100)) } else { (5, Duration::from_secs(1)) }
 }
@@ -146,7 +146,7 @@ fn relay(settings: &Settings) -> Result<Case> {
 
 fn node(settings: &Settings, minor: u8) -> Result<Case> {
     let server = Running::start(ServerKind::Node)?;
-    // What the first of all needs is there already.
+    // The first connection of all allocates memory that is not counted here.
     let _first = Peers::connect(server.address, 1, minor)?;
     let count = settings.connection_count.max(2) - 1;
     let before = server.resident_bytes()?;

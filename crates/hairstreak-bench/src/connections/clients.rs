@@ -27,7 +27,7 @@ impl Way {
         Ok(Way { client, far })
     }
 
-    /// Round trips, one at a time, for as long as `time`. Returns how many there were in a second.
+    /// Makes round trips, one at a time, for `time`. Returns their number in a second.
     pub fn round_trips(&mut self, time: Duration) -> Result<f64> {
         let (start, mut count) = (Instant::now(), 0);
         let mut body = [0; BODY_SIZE];
@@ -105,7 +105,7 @@ fn greet(address: SocketAddr, minor: u8) -> Result<TcpStream> {
     Ok(stream)
 }
 
-/// Answers the PINGs that are here. Returns how many.
+/// Answers the PINGs that are here. Returns their number.
 fn answer(stream: &mut TcpStream) -> Result<u64> {
     let mut bytes = [0; 1024];
     let mut count = 0;

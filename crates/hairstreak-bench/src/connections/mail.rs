@@ -1,4 +1,4 @@
-//! Letters between two event loops: what a letter costs in batches of several sizes.
+//! Letters between two event loops: the cost of a letter in batches of several sizes.
 //!
 //! One connection of each of two loops hands letters to the other. A round is a batch of letters and one letter back, as
 //! a protocol with a window does: with a batch of 1 a round is a round trip between two threads, both of which sleep.
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 enum Mail {
     /// The partner is there; from the benchmark.
     Partner(Address),
-    /// Send so many letters, so many times; from the benchmark.
+    /// An order of the benchmark: send `batch_count` batches of `batch_size` letters.
     Run { batch_size: u32, batch_count: u32 },
     /// One of a batch; the last one wants an answer.
     Letter { is_last: bool },
@@ -39,7 +39,7 @@ struct Party {
     batches_left: u32,
 }
 
-/// What a connection tells the benchmark.
+/// A message of a connection to the benchmark.
 enum Told {
     Here(Address),
     Done,
@@ -116,7 +116,7 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for batch_size in BATCH_SIZES {
         let run = |batch_count| run(&handle, &told, parties[0], batch_size, batch_count);
-        // How many batches take about as long as a window is found out by a shorter run.
+        // A shorter run finds the number of batches that take about as long as a window.
         let mut batch_count = 100;
         let mut time = run(batch_count)?;
         while time < window / 10 {
@@ -134,7 +134,7 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
         );
         rows.push(row);
     }
-    // The other ends go, so that the loops do not wait for what they might still send.
+    // The other ends go, so that the loops do not wait for further bytes.
     drop(listener);
     loops.stop()?;
     Ok(rows)
@@ -147,7 +147,7 @@ fn address(told: &Receiver<Told>) -> Result<Address> {
     }
 }
 
-/// Sends so many batches. Returns how long it took until the last one was answered.
+/// Sends `batch_count` batches. Returns the time until the last one was answered.
 fn run(
     handle: &Handle<Party>,
     told: &Receiver<Told>,

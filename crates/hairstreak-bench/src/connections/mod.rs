@@ -1,4 +1,4 @@
-//! Ten thousand connections: how fast they come, what each costs while nothing happens, and what they cost a busy one.
+//! Ten thousand connections: the rate of connects, the cost of an idle connection, and their cost to a busy one.
 //!
 //! Two servers are measured, each a process of its own; the benchmark's own process has the other ends:
 //!
@@ -9,8 +9,8 @@
 //!
 //! Besides, two event loops in the benchmark's own process hand letters to each other.
 //!
-//! Memory is what the server's process has in memory (`VmRSS`) beyond what it had before; what the kernel keeps for its
-//! sockets is not in it. Processor time is the server's own, as the kernel counts it in steps of 10 ms.
+//! Memory is the growth of the resident memory (`VmRSS`) of the server's process. The kernel's memory for its sockets
+//! is not included. Processor time is the server's own, as the kernel counts it in steps of 10 ms.
 
 mod benchmark;
 mod clients;

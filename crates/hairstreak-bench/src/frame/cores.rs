@@ -1,7 +1,7 @@
-//! Which core a thread runs on.
+//! The core of a thread: keeps threads on cores of their own.
 //!
-//! Two threads that wake each other are often put on one core, and stay there for a whole sample or not: the same
-//! program then has two rates. Where the threads are this benchmark's own, each gets a core.
+//! Two threads that wake each other are often put on one core. They stay there for a whole sample or not, so the same
+//! program has two rates. The benchmark's own threads therefore get a core each.
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ pub fn keep_to_range(range: CoreRange) {
     let mut some = CpuSet::new();
     cores.skip(range.start).take(range.end.saturating_sub(range.start)).for_each(|core| some.set(core));
     if some.count() > 0 {
-        // As above.
+        // A container may forbid it: then the samples spread wider.
         let _ = sched_setaffinity(None, &some);
     }
 }

@@ -1,6 +1,6 @@
 //! The frame of all studies: options, turns, worker processes, statistics and reports.
 //!
-//! - `options`: what every study accepts, and defaults
+//! - `options`: the common options of all studies, and defaults
 //! - `setting`: the machine, the build and the rivals of a run
 //! - `processes`: the worker processes of a sample
 //! - `turns`: the order of samples

@@ -21,7 +21,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The line that tells a member that the sample is complete: the member stops, reports and exits.
+/// The line that announces the end of the sample: the member stops, reports and exits.
 const FINISH: &str = "finish";
 
 /// A line that a member prints. `M` is its measurement.
@@ -43,7 +43,7 @@ impl<M: Serialize> Answer<M> {
     }
 }
 
-/// Returns a receiver that yields once when the member is told to finish. Exits this process when the benchmark is gone.
+/// Returns a receiver that yields once when the order to finish comes. Exits this process when the benchmark is gone.
 pub fn orders() -> mpsc::Receiver<()> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
@@ -164,7 +164,7 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
         self.members.iter().filter(|member| roles(member.role)).all(|member| member.measurement.is_some())
     }
 
-    /// Tells the members of these roles to finish, unless they have been told.
+    /// Orders the members of these roles to finish, unless they have the order.
     pub fn finish(&mut self, roles: impl Fn(R) -> bool) -> Result<()> {
         for member in self.members.iter_mut().filter(|member| roles(member.role) && !member.is_finished) {
             member.is_finished = true;
@@ -216,9 +216,9 @@ impl<R, M> Drop for Member<R, M> {
     }
 }
 
-/// Takes a sample whose members start in waves. A wave starts when every member of the wave before listens. `start` starts a
-/// member, and gets the endpoints of all waves before. When all members with a clock have measured, the others are
-/// told to finish; when these have measured too, all end.
+/// Takes a sample whose members start in waves. A wave starts when every member of the wave before listens. `start`
+/// starts a member, and gets the endpoints of all waves before. When all members with a clock have measured, the others
+/// are ordered to finish; when these have measured too, all end.
 pub fn play<R: Copy + Debug, M: DeserializeOwned>(
     mut processes: Processes<R, M>,
     waves: &[Vec<R>],

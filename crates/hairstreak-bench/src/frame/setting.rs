@@ -11,7 +11,7 @@ pub struct Setting {
     pub machine: Machine,
     /// The compiler of this binary.
     pub compiler: &'static str,
-    /// `release` or `debug`. Figures of a debug build say nothing about a release build.
+    /// `release` or `debug`. Figures of a debug build do not hold for a release build.
     pub profile: &'static str,
     /// The version of Hairstreak.
     pub version: &'static str,
@@ -37,7 +37,7 @@ pub struct Machine {
 pub struct Rival {
     /// The name.
     pub name: &'static str,
-    /// The version, as the rival itself says.
+    /// The version, from the rival itself.
     pub version: String,
 }
 

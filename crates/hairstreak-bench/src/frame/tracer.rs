@@ -1,7 +1,7 @@
 //! Counts the system calls of a process from outside: by perf's tracepoint, else by strace.
 //!
-//! perf only counts and hardly slows the worker down; strace stops it at each call, so its counts are those of a
-//! slower program and the report says which one was used. With neither there is no count, never an assumed one.
+//! perf only counts and hardly slows the worker down. strace stops the worker at each call, so its counts come from a
+//! slower program; the report names the tracer. Without either there is no count, never an assumed one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 
 const PERF_EVENT: &str = "raw_syscalls:sys_enter";
-/// Neither says when it has begun to count a process that runs already.
+/// The time that a tracer gets to attach: neither tracer reports the start of its counting.
 const ATTACH_TIME: Duration = Duration::from_millis(300);
 
 /// A program that can count another's system calls on this machine.
@@ -33,7 +33,7 @@ impl Tracer {
         [Self::Perf, Self::Strace].into_iter().find(|tracer| tracer.counts_trivial_program())
     }
 
-    /// Its name in a report.
+    /// Returns the tracer's name in a report.
     pub fn name(self) -> &'static str {
         match self {
             Self::Perf => "perf",
@@ -87,7 +87,7 @@ impl Tracer {
     }
 }
 
-/// A tracer that counts what a process calls. Dropping it ends it.
+/// A tracer that counts the system calls of a process. Dropping it ends it.
 #[derive(Debug)]
 pub struct Attached {
     tracer: Tracer,

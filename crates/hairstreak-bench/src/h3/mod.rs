@@ -5,9 +5,8 @@
 //!              <-counts--
 //!   controller -> report -> terminal, HTML, JSON, CSV
 //! ```
-//!
-//! Invariants: a run counts only if every message of it has arrived with its bytes, in its order; a sample is a window of
-//! fixed length; nobody consumes while a run is measured.
+//! Invariants: a run counts only if every message of it has arrived with its bytes, in its order; a sample is a window
+//! of fixed length; no consumer runs while a run is measured.
 //!
 //! Reading order: `contender` and `plan` (the runs), `data` (messages and the count of arrivals), `agent`, `controller`,
 //! `results`.

@@ -44,7 +44,7 @@ pub const VORTEX_SCALE: f64 = 0.1;
 /// figures that were seen.
 const NODE_OVERHEAD: u64 = 256;
 const RABBITMQ_OVERHEAD: u64 = 2048;
-/// No transport is faster: memory is made ready for so many bytes a nanosecond and node.
+/// Memory is prepared for this number of bytes a nanosecond and node. No transport is faster.
 const RATE_BYTES_PER_NS: u64 = 16;
 /// No RabbitMQ takes more messages a millisecond and node: messages in buffers beyond that would only prolong a run.
 const RABBITMQ_COUNT_PER_MS: u64 = 200;
@@ -153,7 +153,7 @@ pub struct Row {
 pub struct Extent {
     /// The least number.
     pub count_min: u64,
-    /// The largest number, whatever the duration.
+    /// The largest number, for any duration.
     pub count_max: u64,
     /// The shortest duration, in nanoseconds of `time`.
     pub duration_ns: u64,

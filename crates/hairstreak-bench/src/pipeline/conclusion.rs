@@ -2,14 +2,15 @@
 
 use super::case::Case;
 
-/// What costs less is as good as the most in flight.
+/// A loss of rate below this counts as none, in percent of the rate with the most tasks in flight.
 pub const COST_PERCENT_MAX: f64 = 5.0;
 
 /// A contender's rate in a row, if it was there.
 type Rate = fn(&Case) -> Option<f64>;
 
-/// States in each row what it costs against the one with the most in flight where tasks take as long, and says for each such
-/// time what the smallest is that costs little. Nothing of a time that has one row only. `cases` are in the plan's order.
+/// Sets the cost of each row against the row with the most in flight and the same task time. Returns a sentence for
+/// each task time with the smallest number in flight that costs little. A task time with a single row has no sentence.
+/// `cases` are in the plan's order.
 pub fn compare_windows(cases: &mut [Case]) -> Vec<String> {
     let alike = cases.chunk_by_mut(|one, other| one.row.task_us == other.row.task_us);
     alike.filter(|cases| cases.len() > 1).map(compare).collect()

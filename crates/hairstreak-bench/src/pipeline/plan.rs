@@ -1,5 +1,5 @@
-//! How many tasks are in flight in each row, how long one takes, and how many make a sample: by default, with `--quick`
-//! and with filters.
+//! The plan of the pipeline study: the tasks in flight in each row, the time of a task, and the tasks of a sample. The
+//! plan has defaults, `--quick` and filters.
 
 use std::ops::RangeInclusive;
 
@@ -41,18 +41,19 @@ pub struct Settings {
 const IN_FLIGHT_COUNTS: [u64; 6] = [1_000_000, 1_000, 100, 50, 10, 1];
 /// As many in flight as the article sent: no flow control. There the window of ours grows by itself.
 pub const UNBOUNDED_COUNT: u64 = 1_000_000;
-/// How long the tasks take, in microseconds.
+/// Times of the tasks, in microseconds.
 const TASK_US: [u64; 4] = [0, 10, 100, 1_000];
-/// Where tasks take time, one by one is one worker at work, and nobody needs them unbounded.
+/// Numbers in flight for tasks that take time. With one in flight only one worker works, and unbounded numbers have no
+/// use.
 const TIMED_IN_FLIGHT: RangeInclusive<u64> = 10..=1_000;
-/// Samples of tasks that take time take so long if all workers work all the time.
+/// The length of a sample of tasks that take time, if all workers work all the time.
 const TIMED_SAMPLE_US: u64 = 1_000_000;
 const TIMED_SAMPLE_US_QUICK: u64 = 300_000;
 const TASK_COUNT: u64 = 1_000_000;
 /// At millions a second a sample of fewer would be over before the scheduler has spread the processes.
 const TASK_COUNT_FAST: u64 = 5_000_000;
 const TASK_COUNT_FAST_QUICK: u64 = 2_000_000;
-/// So that what is measured is not how a window grows.
+/// The growth of a window must not dominate the measurement.
 const TASK_COUNT_GROWING: u64 = 10_000_000;
 /// One by one a million would take minutes.
 const TASK_COUNT_SINGLE: u64 = 100_000;
@@ -61,24 +62,24 @@ const REPEAT_COUNT_QUICK: u32 = 3;
 /// A block scheme needs some blocks for a rate.
 const BLOCK_COUNT_MIN: u64 = 10;
 
-/// What ours has to reach: so many times the rate of libzmq's batches, by what is in flight.
+/// Targets for Hairstreak: multiples of the rate of libzmq's batches, by the number in flight.
 const TARGETS: [(u64, f64); 4] = [(10, 2.5), (100, 3.0), (1_000, 5.0), (UNBOUNDED_COUNT, 4.0)];
 
-/// What is the same for all contenders of a row.
+/// The settings that all contenders of a row share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// Tasks in flight.
     pub in_flight_count: u64,
-    /// How long a worker has a task, in microseconds.
+    /// The time that a worker spends on a task, in microseconds.
     pub task_us: u64,
 }
 
 /// Everything to be measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Tasks that take longer after those that take less, and of each kind fewer in flight after more.
+    /// The rows, by the time of a task, shorter times first. Rows of equal times have more in flight first.
     pub rows: Vec<Row>,
-    /// What everything travels over.
+    /// The transport of tasks and results.
     pub transport: Transport,
     /// Samples of each row, per contender.
     pub repeat_count: u32,
@@ -107,8 +108,8 @@ impl Plan {
         }
     }
 
-    /// Who is measured in `row`. Of a block only one worker of four works at any time, so where tasks take time it is no
-    /// contender.
+    /// Returns the contenders of `row`. A block keeps only one of four workers busy at any time, so blocks are no
+    /// contender if tasks take time.
     pub fn schemes(&self, row: Row, has_rival: bool) -> &'static [Scheme] {
         match (has_rival, row.task_us) {
             (false, _) => &[Scheme::Window],
@@ -148,7 +149,7 @@ impl Plan {
     }
 }
 
-/// The window of ours where so many are to be in flight; `None` if it grows by itself.
+/// Returns the window of ours for a number in flight; `None` if it grows by itself.
 pub fn window(in_flight_count: u64) -> Option<u64> {
     (in_flight_count != UNBOUNDED_COUNT).then_some(in_flight_count)
 }
@@ -208,7 +209,7 @@ mod tests {
         let counts = |plan: &Plan, task_us| plan.task_count(Scheme::Window, row(1_000, task_us));
         assert_eq!([10, 100, 1_000].map(|task_us| counts(&full, task_us)), [400_000, 40_000, 4_000]);
         assert_eq!([10, 100, 1_000].map(|task_us| counts(&quick, task_us)), [120_000, 12_000, 1_200]);
-        // What no contender does in that time with few in flight is not asked of it.
+        // With few in flight no contender does more tasks in that time.
         assert_eq!(quick.task_count(Scheme::Batches, row(10, 10)), 20_000);
         assert_eq!(plan("--quick --tasks 300").task_count(Scheme::Window, row(10, 1_000)), 300);
         assert_eq!(plan("--tasks 1000000").task_count(Scheme::Window, row(10, 1_000)), 4_000);

@@ -22,15 +22,15 @@ pub const TASK_SIZE: usize = 8;
 /// Workers of every pipeline.
 pub const WORKER_COUNT: usize = 4;
 
-/// The way in which the ventilator learns what is done.
+/// The ventilator's way to learn of finished tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
     /// Ours: each task is settled by itself, and a window of tasks may be unsettled.
     Window,
-    /// libzmq, PUSH and PULL: so many tasks, then one acknowledgement from the sink.
+    /// libzmq, PUSH and PULL: a batch of tasks, then one acknowledgement from the sink.
     Batches,
-    /// libzmq, REQ and REP: so many tasks in one message, then its reply, from the sink through the worker.
+    /// libzmq, REQ and REP: a block of tasks in one message, then its reply, from the sink through the worker.
     Blocks,
 }
 
@@ -56,7 +56,7 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// Its name in endpoints, reports and options.
+    /// Returns the transport's name in endpoints, reports and options.
     pub fn text(self) -> &'static str {
         match self {
             Self::Tcp => "tcp",
@@ -119,7 +119,7 @@ pub struct Measurement {
     pub peak_size: u64,
 }
 
-/// What is sampled.
+/// The subject of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
     /// The scheme.
@@ -136,20 +136,20 @@ pub struct Subject<'a> {
     pub libzmq: &'a str,
 }
 
-/// What all parts measured.
+/// The measurements of all parts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
     /// Tasks.
     pub task_count: u64,
     /// The ventilator's clock, in seconds.
     pub elapsed_s: f64,
-    /// Of all processes.
+    /// The usage of all processes.
     pub usage: Usage,
     /// The most memory the ventilator had, in bytes.
     pub ventilator_peak_size: u64,
-    /// That of the worker that had most.
+    /// The largest peak memory of a worker, in bytes.
     pub worker_peak_size: u64,
-    /// That of the sink.
+    /// The peak memory of the sink, in bytes.
     pub sink_peak_size: u64,
     /// Tasks of each worker.
     pub worker_task_counts: [u64; WORKER_COUNT],

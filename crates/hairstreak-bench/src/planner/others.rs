@@ -1,7 +1,8 @@
-//! The part of the machine that other processes had: a run that shared the cores says nothing about a prediction.
+//! The load of other processes on the machine: a run that shared the cores proves nothing about a prediction.
 //!
-//! Linux counts the time that all cores were busy (`/proc/stat`) and the time that this process and its children had
-//! (`/proc/self/stat`), both in ticks of 10 ms; the difference is what others had. Children count once they have ended.
+//! Linux counts the busy time of all cores (`/proc/stat`) and the time of this process and its children
+//! (`/proc/self/stat`), both in ticks of 10 ms. The difference is the time of other processes. Children count once they
+//! have ended.
 
 use std::fs;
 use std::thread;
@@ -39,7 +40,7 @@ impl Others {
         Some(Others::now().own_s? - self.own_s?)
     }
 
-    /// Cores that others kept busy since then, on average. Nothing where the system does not say it.
+    /// The cores that other processes kept busy since then, on average. `None` if the system does not report it.
     pub(super) fn cores_since(&self) -> Option<f64> {
         let now = Others::now();
         Some(((now.others_s? - self.others_s?) / (now.at - self.at).as_secs_f64()).max(0.0))

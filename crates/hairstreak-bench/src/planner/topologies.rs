@@ -19,7 +19,7 @@ const FILES: [(&str, &str); 10] = [
     ("random-mixed", include_str!("../../topologies/random-mixed.toml")),
 ];
 
-/// Those of these names, all without any.
+/// Returns the topologies of these names, or all if there are no names.
 pub(super) fn topologies(names: &[String]) -> Result<Vec<(&'static str, Topology)>> {
     let known: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
     if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {

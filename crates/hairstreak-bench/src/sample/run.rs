@@ -35,13 +35,13 @@ pub struct Subject<'a> {
 pub struct Sample {
     /// Messages, or round trips, of the whole sample.
     pub message_count: u64,
-    /// The same while the clock ran.
+    /// Messages, or round trips, while the clock ran.
     pub timed_count: u64,
     /// The clock, in seconds.
     pub elapsed_s: f64,
-    /// Of all processes, for all messages.
+    /// Usage of all processes, for all messages.
     pub usage: Usage,
-    /// Of all processes from start to exit, if a tracer counted them.
+    /// System calls of all processes from start to exit, if a tracer counted them.
     pub system_calls: Option<u64>,
 }
 

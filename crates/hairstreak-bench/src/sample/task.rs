@@ -16,7 +16,8 @@ pub const SUBSCRIBER_COUNT: usize = 4;
 
 /// Messages of [`CaseName::Echo`] under way at one time.
 const OUTSTANDING_COUNT: u64 = 1000;
-/// Large ones are fewer: what is under way has to fit the queues of both directions, or both ends block in a send.
+/// The bytes of [`CaseName::Echo`] under way at one time, which make large messages fewer. They must fit into the
+/// queues of both directions, or both ends block in a send.
 const OUTSTANDING_BYTES_MAX: u64 = 2 << 20;
 
 /// The kind of traffic.
@@ -89,7 +90,7 @@ impl ContenderName {
 pub enum Role {
     /// Binds, and holds the clock: it receives, or starts the round trips.
     Measurer,
-    /// Connects: it sends, or returns what it gets.
+    /// Connects: it sends, or returns the messages that it gets.
     Peer,
     /// Both in one process, a thread each (inproc).
     Both,
@@ -116,7 +117,7 @@ pub struct Task {
     pub message_count: u64,
     /// The endpoints to which the peer connects: the measurer's receiving ends, then (round trips) its sending end.
     pub endpoints: Vec<String>,
-    /// Whether allocations are counted, which slows them down.
+    /// Allocations are counted, which slows them down.
     pub is_counting: bool,
     /// The libzmq to load.
     pub libzmq: String,

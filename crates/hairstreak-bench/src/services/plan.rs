@@ -1,4 +1,4 @@
-//! What is measured: the cases, how many workers, how many requests; by default, with `--quick` and with filters.
+//! The plan of the services study: the cases, the workers, the requests; by default, with `--quick` and with filters.
 
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
@@ -72,9 +72,9 @@ pub enum Scheme {
     LibzmqMajordomo,
     /// Ours: the node's broker, `service::Client` and `service::Worker`s that announce a capacity.
     Services,
-    /// Ours, but the workers are those of the plain Majordomo: one request at a time.
+    /// Ours, with the workers of the plain Majordomo: one request at a time.
     ServicesOfPlainWorkers,
-    /// The same, the broker with `plain-capacity`.
+    /// Ours, with the workers of the plain Majordomo and a broker with `plain-capacity`.
     ServicesOfStockedPlainWorkers,
 }
 
@@ -124,16 +124,16 @@ pub struct Settings {
     pub rival: RivalOptions,
 }
 
-/// The source's 1 and 10, and what lies between and beyond.
+/// The source's 1 and 10, and numbers between and beyond.
 const WORKER_COUNTS: [u64; 6] = [1, 2, 4, 8, 10, 16];
 /// The source's: 10,000 where each waits in turn, and a tenth of the effort each otherwise.
 const REQUEST_COUNT_TRIPPING_SYNC: u64 = 10_000;
 const REQUEST_COUNT: u64 = 100_000;
-/// So many times fewer with `--quick`.
+/// The divisor of the numbers of requests with `--quick`.
 const QUICK_PART: u64 = 20;
 const REPEAT_COUNT: u32 = 3;
 
-/// What ours has to reach: so many times the rival's rate.
+/// Targets for Hairstreak: multiples of the rival's rate.
 const TARGETS: [(Row, f64); 7] = [
     (Row { case: ServiceCase::Tripping, mode: Mode::Sync, worker_count: 1 }, 2.5),
     (Row { case: ServiceCase::Tripping, mode: Mode::Async, worker_count: 1 }, 3.0),
@@ -144,12 +144,12 @@ const TARGETS: [(Row, f64); 7] = [
     (Row { case: ServiceCase::StockedPlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
 ];
 
-/// What is the same for all contenders of a row.
+/// The settings that all contenders of a row share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Through what.
+    /// The case.
     pub case: ServiceCase,
-    /// How the client asks.
+    /// The client's way of asking.
     pub mode: Mode,
     /// Workers.
     pub worker_count: u8,
@@ -166,7 +166,7 @@ impl Row {
         }
     }
 
-    /// Who is measured.
+    /// Returns the contenders of the row.
     pub fn schemes(self, has_rival: bool) -> &'static [Scheme] {
         match (self.case, has_rival) {
             (ServiceCase::Tripping, true) => &[Scheme::Proxy, Scheme::LibzmqProxy],
@@ -182,7 +182,7 @@ impl Row {
         }
     }
 
-    /// What ours has to reach, if anything was said.
+    /// Returns the target of the row, if it has one.
     pub fn target(self) -> Option<f64> {
         TARGETS.iter().find(|(row, _)| *row == self).map(|(_, target)| *target)
     }

@@ -71,7 +71,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// Of two processes that were there at the same time.
+    /// Joins the measurements of two processes that ran at the same time.
     pub fn beside(&self, other: &Self) -> Self {
         Self { elapsed_s: self.elapsed_s.max(other.elapsed_s), usage: self.usage.plus(&other.usage) }
     }
@@ -97,7 +97,7 @@ pub struct Sample {
     pub request_count: u64,
     /// The client's clock, in seconds.
     pub elapsed_s: f64,
-    /// The measurement of each kind of process, in the order of start: the longest time, and the sum of what was used.
+    /// The measurement of each kind of process, in the order of start: the longest time, and the sum of the usage.
     pub processes: Vec<(&'static str, Measurement)>,
 }
 

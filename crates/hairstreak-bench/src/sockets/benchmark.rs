@@ -19,7 +19,7 @@ switches of both ends together.";
 /// A calibration that takes less is repeated with more messages.
 const CALIBRATION_S_MIN: f64 = 0.03;
 const CALIBRATION_ROUNDS_MAX: u32 = 4;
-/// Messages of the shortest counting run, whose counts are those of start and end: one batch call.
+/// Messages of the shortest counting run: one batch call. Its counts come from the start and the end.
 const COUNT_BASE: u64 = BATCH_COUNT as u64;
 /// Messages of the longer counting run, as a share of a timed sample's.
 const COUNT_SHARE: f64 = 0.3;

@@ -1,8 +1,8 @@
 //! The source's question, answered by the figures of this run: network card, kernel sockets or memory?
 //!
-//! A stream that disturbs another makes its messages cost more processor time, however few cores there are. What is
-//! disturbed shows by comparison: over tcp everything takes part but the card (loopback), over shared memory no kernel
-//! socket does, between threads of one process nothing does but memory.
+//! A stream that disturbs another makes its messages cost more processor time, for any number of cores. A comparison
+//! shows the disturbed part: over tcp all parts but the card are in use (loopback), over shared memory no kernel socket
+//! is in use, between threads of one process only memory is in use.
 
 use super::plan::CONTROL_SIZE;
 use crate::frame::Spread;
@@ -45,10 +45,10 @@ impl Control {
     }
 }
 
-/// A rise beyond this is contention, in percent; less is within what a run differs from the next.
+/// A rise beyond this is contention, in percent; a smaller one is within the difference between two runs.
 pub const RISE_PERCENT_MAX: f64 = 10.0;
 
-/// What carries the largest messages of the run.
+/// The load of the run's largest messages on memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Bytes of bodies per second, the most that any row of ours had.
@@ -57,7 +57,7 @@ pub struct Load {
     pub copied_bytes_per_s: f64,
 }
 
-/// Sentences that say what the controls show; none where a control is missing.
+/// Sentences about the results of the controls; none if a control is missing.
 pub fn conclude(ours: &[Control], load: Load, cores: usize) -> Vec<String> {
     let (Some(tcp), Some(shm), Some(inproc)) =
         (Pair::of(ours, Transport::Tcp), Pair::of(ours, Transport::Shm), Pair::of(ours, Transport::Inproc))

@@ -16,7 +16,7 @@ use super::destination::{Destination, ExchangeId};
 #[derive(Debug)]
 pub(super) struct Bindings {
     bindings: Slab<Binding>,
-    /// The arguments as they were given, of the bindings whose arguments came in another order.
+    /// The arguments as given, of the bindings whose arguments came in another order.
     given: HashMap<BindingId, EncodedTable>,
     memory_bytes: usize,
     /// Finds bindings by all of their fields.
@@ -39,7 +39,7 @@ impl Bindings {
         }
     }
 
-    /// How many bindings there are.
+    /// Returns the number of bindings.
     pub(super) fn count(&self) -> usize {
         self.bindings.len()
     }
@@ -59,7 +59,7 @@ impl Bindings {
         self.given.get(&id).unwrap_or(&binding.arguments).clone()
     }
 
-    /// Adds a binding. `None`: it is there already.
+    /// Adds a binding. `None`: the binding exists already.
     pub(super) fn add(&mut self, binding: Binding, arguments: &FieldTable) -> Option<BindingId> {
         let (bindings, hasher) = (&mut self.bindings, &self.hasher);
         let hash = hasher.hash_one(&binding);
@@ -82,7 +82,7 @@ impl Bindings {
         Some(id)
     }
 
-    /// The number of a binding that is there.
+    /// Returns the number of an existing binding.
     pub(super) fn find(&self, binding: &Binding) -> Option<BindingId> {
         let hash = self.hasher.hash_one(binding);
         self.ids.find(hash, |id| self.bindings[*id as usize] == *binding).copied()
@@ -101,7 +101,7 @@ impl Bindings {
         Some(binding)
     }
 
-    /// Whether a binding leads from the exchange.
+    /// Returns true if a binding leads from the exchange.
     pub(super) fn has_source(&self, source: ExchangeId) -> bool {
         self.of_source.first(&source).is_some()
     }

@@ -1,9 +1,8 @@
 //! `RouteCache`: the queues of exchanges and routing keys that came before, as long as the generation is the same.
 //!
-//! Keys and queues lie one behind the other in two lists, so that an entry costs no allocation and emptying the cache
-//! costs nothing. A full cache is emptied. Only one route of eight that are missing is taken, at random: a key that comes
-//! often is soon there, and keys that never come again do not cost what storing them costs, nor empty the cache for
-//! the others.
+//! Keys and queues lie in two lists, one behind the other, so that an entry needs no allocation and emptying the cache is cheap.
+//! A full cache is emptied. Only one of eight missing routes is stored, at random. A frequent key is soon there. Keys that never
+//! return mostly avoid the cost of storing them, and do not empty the cache for the others.
 
 use std::hash::{BuildHasher, Hasher};
 
@@ -13,11 +12,11 @@ use hashbrown::HashTable;
 use super::destination::ExchangeId;
 use crate::queue::QueueId;
 
-/// How many routes there are at most.
+/// Maximum number of routes.
 const ROUTE_COUNT_MAX: usize = 65_536;
-/// How many queues all routes have together at most.
+/// Maximum number of queues in all routes together.
 const TARGET_COUNT_MAX: usize = 1 << 20;
-/// How many bytes all routing keys have together at most.
+/// Maximum number of bytes in all routing keys together.
 const KEY_BYTES_MAX: usize = 4 << 20;
 
 #[derive(Debug, Default)]

@@ -4,11 +4,11 @@
 //! Hashed is the routing key, or the header that the argument `hash-header` names, or the property that `hash-property`
 //! names (`correlation_id`, `message_id`, `timestamp`). All messages without that header or property go to one destination.
 //!
-//! Each destination has as many buckets as its weight, and jump consistent hashing (Lamping and Veach, 2014) chooses one
-//! of n buckets. New buckets come last, so that a new destination of weight w moves w of n + w values, all of them to
-//! itself. The last buckets fill the gaps of a destination that goes, so that this moves at most twice its share.
+//! Each destination has as many buckets as its weight, and jump consistent hashing (Lamping and Veach, 2014) chooses one of n
+//! buckets. New buckets come last, so that a new destination of weight w moves w of n + w values, all of them to itself. The last
+//! buckets fill the gaps of a removed destination, which moves at most twice its share.
 //!
-//! As in RabbitMQ's plugin, the first of several bindings to a destination says the weight.
+//! As in RabbitMQ's plugin, the first of several bindings to a destination sets the weight.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
@@ -31,7 +31,7 @@ const HASH_PROPERTY: &str = "hash-property";
 const WEIGHT_MAX: u32 = 10_000;
 /// The buckets of an exchange: the sum of the weights. A binding that would make more is refused.
 const BUCKET_COUNT_MAX: usize = 1 << 20;
-/// Buckets that are looked at in one step.
+/// Buckets that are visited in one step.
 const BUCKETS_PER_STEP: usize = 64;
 /// The hash is the same after a restart.
 const SEED: u64 = 0x68_61_73_68;
@@ -164,7 +164,7 @@ impl Hashed {
     }
 }
 
-/// An argument that is a string if it is there.
+/// Returns an argument that must be a string if it is present.
 fn text<'a>(arguments: &'a FieldTable, name: &str) -> Result<Option<&'a [u8]>, Refusal> {
     match arguments.get(name) {
         None => Ok(None),

@@ -1,4 +1,4 @@
-//! `ExchangeId` and `Destination`: what a binding leads from and to.
+//! `ExchangeId` and `Destination`: the two ends of a binding.
 //!
 //! - `Destinations`: the destinations of all bindings with one condition.
 
@@ -63,8 +63,9 @@ impl Destinations {
         }
     }
 
-    /// Appends the destinations, from the end of the list if there are not steps for all. `left`: the number that is not appended yet; `None`: the list is
-    /// not begun. Returns whether all are appended. A destination that takes the place of a removed destination is not passed over.
+    /// Appends the destinations, from the end of the list if the steps are not enough for all. `left`: the number that is not
+    /// appended yet; `None`: the list is not begun. Returns true if all are appended. A destination that takes the place of a
+    /// removed destination is not skipped.
     pub(super) fn append_to(
         &self,
         found: &mut Vec<Destination>,
@@ -99,7 +100,7 @@ impl Destinations {
         }
     }
 
-    /// A binding that led to the destination is gone.
+    /// Removes one binding to the destination.
     pub(super) fn remove(&mut self, removed: Destination) {
         match self {
             Destinations::One { destination, binding_count } if *destination == removed => {

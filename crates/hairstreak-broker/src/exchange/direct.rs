@@ -1,7 +1,7 @@
-//! The type `direct`: a message goes where its routing key is the binding's.
+//! The type `direct`: a message is routed to the bindings with its routing key.
 //!
 //! - The default exchange: each queue is bound to it by its name, and by nothing else.
-//! - The type `fanout`: a message goes wherever a binding leads.
+//! - The type `fanout`: a message is routed to all bindings.
 
 use foldhash::HashMap;
 
@@ -80,7 +80,7 @@ impl DefaultExchange {
         self.names.get(&queue).map(|(name, _)| &**name)
     }
 
-    /// Whether a queue is durable.
+    /// Returns true if the queue is durable.
     pub(super) fn is_durable(&self, queue: QueueId) -> bool {
         self.names.get(&queue).is_some_and(|(_, is_durable)| *is_durable)
     }

@@ -69,11 +69,11 @@ impl Exchange {
         self.policies = policies;
     }
 
-    /// Whether a second declaration of type `kind` asks for this exchange.
+    /// Checks that a second declaration of type `kind` asks for this exchange.
     ///
     /// # Errors
     ///
-    /// `PRECONDITION_FAILED`: it asks for another one.
+    /// `PRECONDITION_FAILED`: the declaration asks for a different exchange.
     pub(super) fn check_equivalence(
         &self,
         received: &ExchangeDeclaration,
@@ -90,7 +90,8 @@ impl Exchange {
         check_argument(&exchange, ALTERNATE_EXCHANGE, self.declared_alternate.as_ref(), alternate.as_ref())
     }
 
-    /// The memory of the exchange without its bindings, in bytes. The name is also a key, and an alternate exchange stands in two more places.
+    /// The memory of the exchange without its bindings, in bytes. The name is also a key, and an alternate exchange stands in two
+    /// more places.
     pub(super) fn memory_bytes(&self) -> usize {
         let ExchangeDeclaration { name, kind, arguments, .. } = &self.declaration;
         let alternate_size =

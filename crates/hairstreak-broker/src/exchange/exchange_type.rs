@@ -1,4 +1,4 @@
-//! `ExchangeType`: what the bindings of one exchange do with a message. Each type of exchange is an implementation.
+//! `ExchangeType`: the routing by the bindings of one exchange. Each type of exchange is an implementation.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::queue::QueueId;
 use crate::refusal::Refusal;
 use crate::steps::Steps;
 
-/// How much a queue has to do; less is better.
+/// Load of a queue; less is better.
 pub(super) type Load<'a> = &'a dyn Fn(QueueId) -> u64;
 
 /// The progress of a message through the bindings of one exchange.
@@ -22,7 +22,7 @@ pub(super) struct Way {
     pub key: usize,
     /// The binding that is matched next.
     pub binding: BindingId,
-    /// How many destinations of the list in work are not appended; `None`: the list is not begun.
+    /// Number of destinations of the current list that are not appended yet. `None`: the list is not begun.
     pub left: Option<usize>,
     /// The progress of the key through the patterns.
     pub words: KeyWay,
@@ -38,16 +38,16 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
     /// Adds a binding, which was checked and is not there yet.
     fn bind(&mut self, id: BindingId, binding: &Binding);
 
-    /// Takes out a binding that is there.
+    /// Removes an existing binding.
     fn unbind(&mut self, id: BindingId, binding: &Binding);
 
-    /// The steps that one `unbind` costs.
+    /// Returns the number of steps of one `unbind`.
     fn unbind_steps(&self) -> usize {
         1
     }
 
-    /// Appends the destinations that a message goes to. The same destination may be appended twice. Returns whether these are all. If not,
-    /// the next call continues at `way`. Between calls bindings may come and go; a binding that stays counts.
+    /// Appends the destinations of a message. The same destination may be appended twice. Returns true if these are all.
+    /// Otherwise the next call continues at `way`. Between calls bindings may come and go; a binding that stays counts.
     fn route(
         &mut self,
         message: &Routing<'_>,
@@ -57,7 +57,7 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
         found: &mut Vec<Destination>,
     ) -> bool;
 
-    /// Whether exchange and routing key alone decide on a route.
+    /// Returns `Yes` if exchange and routing key alone decide on a route.
     fn cacheable(&self) -> Cacheable {
         Cacheable::Yes
     }

@@ -29,7 +29,7 @@ const STANDARD_EXCHANGES: [(&str, &str); 5] = [
     ("amq.match", "headers"),
 ];
 const RESERVED_PREFIX: &[u8] = b"amq.";
-/// The steps of an unbind that has exchanges deleted. The rest of them goes later.
+/// Steps of an unbind that deletes exchanges. The rest is removed later.
 const UNBIND_STEPS: usize = 16_384;
 
 /// The exchanges and bindings of a virtual host.
@@ -84,7 +84,8 @@ impl Exchanges {
     ///
     /// - `COMMAND_INVALID`: the type is unknown
     /// - `ACCESS_REFUSED`: the default exchange, or a new exchange with a reserved name
-    /// - `PRECONDITION_FAILED`: the exchange exists and is another one, an argument has a wrong type or value, or the limit of memory is reached
+    /// - `PRECONDITION_FAILED`: the exchange exists and is another one, an argument has a wrong type or value, or the limit of
+    ///   memory is reached
     pub fn declare(&mut self, declaration: &ExchangeDeclaration) -> Result<(), Refusal> {
         let kind = kind_of(&declaration.name, &declaration.kind)?;
         let name = &*declaration.name;
@@ -98,8 +99,8 @@ impl Exchanges {
         }
     }
 
-    /// The part that RabbitMQ checks before the user's rights to read the exchange and to write to its alternate exchange. Returns whether the exchange
-    /// is new.
+    /// Does the checks that RabbitMQ makes before the user's rights to read the exchange and to write to its alternate exchange.
+    /// Returns true if the exchange is new.
     ///
     /// # Errors
     ///
@@ -181,12 +182,12 @@ impl Exchanges {
         Ok(())
     }
 
-    /// Binds a queue to an exchange. A binding that is there already stays as it is.
+    /// Binds a queue to an exchange. An existing binding stays as it is.
     ///
     /// # Errors
     ///
-    /// `ACCESS_REFUSED` for the default exchange, `NOT_FOUND`, and `PRECONDITION_FAILED` if the exchange does not take such
-    /// a routing key or arguments, or the limit of memory is reached.
+    /// `ACCESS_REFUSED` for the default exchange, and `NOT_FOUND`. `PRECONDITION_FAILED` if the exchange does not accept such a
+    /// routing key or arguments, or the limit of memory is reached.
     pub fn bind_queue(
         &mut self,
         exchange: &[u8],
@@ -215,11 +216,11 @@ impl Exchanges {
         Ok(())
     }
 
-    /// Whether the queue has this binding.
+    /// Returns true if the queue has this binding.
     ///
     /// # Errors
     ///
-    /// Those of [`unbind_queue`](Exchanges::unbind_queue).
+    /// The errors of [`unbind_queue`](Exchanges::unbind_queue).
     pub fn is_bound(
         &self,
         exchange: &[u8],
@@ -238,7 +239,7 @@ impl Exchanges {
     ///
     /// # Errors
     ///
-    /// Those of [`bind_queue`](Exchanges::bind_queue), for both exchanges.
+    /// The errors of [`bind_queue`](Exchanges::bind_queue), for both exchanges.
     pub fn bind_exchange(
         &mut self,
         destination: &[u8],
@@ -323,7 +324,7 @@ impl Exchanges {
         }
     }
 
-    /// Whether the name is that of a topic exchange.
+    /// Returns true if the name belongs to a topic exchange.
     pub fn is_topic(&self, name: &[u8]) -> bool {
         self.get(name).is_some_and(|(_, exchange)| exchange.kind == Kind::Topic)
     }
@@ -342,7 +343,7 @@ impl Exchanges {
         Err(refusals::no_room(self.memory_bytes_max, self.place(exchange)))
     }
 
-    /// Replaces `targets` by the queues that get a published message, each once. `load` says how much a queue has to do.
+    /// Replaces `targets` by the queues that get a published message, each once. `load` returns the load of a queue.
     ///
     /// # Errors
     ///
@@ -446,7 +447,7 @@ impl Exchanges {
     }
 }
 
-/// Whether the exchange and the routing key alone decide on a route.
+/// Returns `Yes` if the exchange and the routing key alone decide on a route.
 fn by_key(message: &Routing<'_>) -> Cacheable {
     if message.extra_keys.is_empty() { Cacheable::Yes } else { Cacheable::No }
 }

@@ -1,4 +1,4 @@
-//! The type `headers`: a message goes where its headers match a binding's arguments. Routing keys do not count.
+//! The type `headers`: a message is routed by its headers and the bindings' arguments. Routing keys do not count.
 //!
 //! | `x-match` | a binding matches if |
 //! |---|---|
@@ -7,8 +7,8 @@
 //! | `all-with-x` | each argument is a header |
 //! | `any-with-x` | one argument is a header |
 //!
-//! `x-match` itself never counts. An argument without a value (void) is a header of any value. Numbers are equal
-//! whatever their types. Each binding costs each message a look.
+//! `x-match` itself never counts. An argument without a value (void) is a header of any value. Numbers of different types can be
+//! equal. The cost of a message grows with the number of bindings: each binding is tried.
 
 use std::collections::BTreeMap;
 
@@ -97,7 +97,7 @@ impl ExchangeType for Headers {
     }
 }
 
-/// How many arguments must be headers, and whether those with `x-` count.
+/// Value of `x-match`: all arguments must be headers, or any, with or without arguments that begin with `x-`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Match {
     All,
@@ -154,7 +154,7 @@ impl Pattern {
     }
 }
 
-/// Whether a header has the value of an argument, as [`erlang::is_equal`] says. Only numbers are decoded.
+/// Returns true if a header has the value of an argument, by [`erlang::is_equal`]. Only numbers are decoded.
 fn is_equal(argument: Field<'_>, header: &FieldValue) -> bool {
     match (argument.letter, header) {
         (b'F', FieldValue::Table(table)) => {

@@ -1,7 +1,7 @@
-//! The type `load_balancing`: a message goes to one of the destinations: to the one with the least load, and in turn
-//! among equals. Routing keys do not count. An exchange as a destination has no load of its own.
+//! The type `load_balancing`: a message is routed to one destination, the one with the least load, and in turn among equals.
+//! Routing keys do not count. An exchange as a destination has no load of its own.
 //!
-//! RabbitMQ has no such type. A message costs a look at each destination until a destination has no load. At most 4,096 destinations are
+//! RabbitMQ has no such type. The loads are compared until a destination without load is found. At most 4,096 destinations are
 //! compared, beginning with the next in turn.
 
 use super::binding::{Binding, BindingId};
@@ -10,7 +10,7 @@ use super::exchange_type::{ExchangeType, Load, Way};
 use super::routing::{Cacheable, Routing};
 use crate::steps::Steps;
 
-/// Destinations whose loads are compared for a message; the turn goes on behind the one that is chosen.
+/// Destinations whose loads are compared for a message; the turn continues behind the chosen one.
 const COMPARED_COUNT_MAX: usize = 4_096;
 
 #[derive(Debug, Default)]

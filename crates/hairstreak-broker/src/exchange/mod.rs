@@ -7,7 +7,7 @@
 //!                 +--(no binding matches)--> alternate exchange
 //! ```
 //!
-//! The semantics, reply codes and texts are those of RabbitMQ 3.10.
+//! Semantics, reply codes and texts follow RabbitMQ 3.10.
 //!
 //! - `exchanges`: the requests of clients, and routing: [`Exchanges`]
 //! - `topology`: adding, removing, recording and listing exchanges, queues and bindings: [`Topology`]
@@ -20,8 +20,8 @@
 //! - `walk`: a message's way through the exchanges; `stamps`: exchanges and queues on the way; `cache`: ways that were taken before
 //! - `refusals`: the texts
 //!
-//! Invariants, tested in tests/ on random topologies against a naive model: a message reaches the queues that the model
-//! says, each once; nothing is left of bindings and exchanges that were removed.
+//! Invariants, tested in tests/ on random topologies against a naive model. A message reaches the queues of the model, each once.
+//! Removed bindings and exchanges leave nothing behind.
 //!
 //! Not here: permissions, and whether queues exist.
 

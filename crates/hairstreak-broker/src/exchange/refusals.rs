@@ -1,4 +1,4 @@
-//! Why exchanges refuse, in RabbitMQ's words.
+//! Refusals of exchanges, in RabbitMQ's words.
 
 use std::fmt;
 

@@ -1,16 +1,16 @@
-//! `Routing` and `Cacheable`: what exchanges know of a message, and whether the answer holds for the next one.
+//! `Routing` and `Cacheable`: the parts of a message that exchanges use, and the validity of a route for the next message.
 
 use foldhash::{HashSet, HashSetExt};
 use hairstreak_wire::amqp::FieldTable;
 
-/// The parts of a message that decide where the message goes.
+/// The parts of a message that determine its route.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Routing<'a> {
     /// The exchange that the message is published to. Empty: the default exchange.
     pub exchange: &'a [u8],
     /// The routing key.
     pub key: &'a [u8],
-    /// Further routing keys: those of the headers CC and BCC.
+    /// Further routing keys, from the headers CC and BCC.
     pub extra_keys: &'a [&'a [u8]],
     /// The headers.
     pub headers: Option<&'a FieldTable>,
@@ -40,7 +40,7 @@ impl<'a> Routing<'a> {
     }
 }
 
-/// The further keys of a message, each once, without those that are its routing key.
+/// Returns the further keys of a message, each once, without the routing key.
 pub(crate) fn distinct<'a>(key: &[u8], mut extra_keys: Vec<&'a [u8]>) -> Vec<&'a [u8]> {
     if extra_keys.len() > 1 {
         let mut met = HashSet::with_capacity(extra_keys.len());
@@ -50,7 +50,8 @@ pub(crate) fn distinct<'a>(key: &[u8], mut extra_keys: Vec<&'a [u8]>) -> Vec<&'a
     extra_keys
 }
 
-/// Whether a route holds for the next message with the same exchange and routing key, until the generation changes.
+/// Validity of a route for later messages with the same exchange and routing key. A valid route holds until the generation
+/// changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cacheable {
     /// Exchange and routing key alone decided.
@@ -60,7 +61,7 @@ pub enum Cacheable {
 }
 
 impl Cacheable {
-    /// Whether both are cacheable.
+    /// Returns `Yes` if both are cacheable.
     pub(super) fn and(self, other: Cacheable) -> Cacheable {
         match self {
             Cacheable::Yes => other,

@@ -17,7 +17,7 @@ impl Stamps {
         }
     }
 
-    /// Adds a number, and says whether it was not in the set.
+    /// Adds a number. Returns true if it was not in the set.
     pub(super) fn add(&mut self, number: u32) -> bool {
         let index = number as usize;
         if index >= self.stamps.len() {

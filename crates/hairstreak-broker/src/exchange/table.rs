@@ -12,12 +12,12 @@ pub(crate) struct ExchangeTable {
     exchanges: Slab<Exchange>,
     ids: HashMap<Box<[u8]>, ExchangeId>,
     memory_bytes: usize,
-    /// How many exchanges there have been.
+    /// Number of exchanges ever added.
     added_count: u64,
 }
 
 impl ExchangeTable {
-    /// How many exchanges there are.
+    /// Returns the number of exchanges.
     pub(super) fn count(&self) -> usize {
         self.exchanges.len()
     }
@@ -49,7 +49,7 @@ impl ExchangeTable {
         visit_slice(&self.exchanges, from, count_max, |_, exchange| visit(exchange))
     }
 
-    /// The exchange that takes what no binding of another one matches, if that has one that exists.
+    /// Returns the alternate exchange, which gets the messages without a matching binding, if the exchange has one that exists.
     pub(super) fn alternate_of(&self, id: ExchangeId) -> Option<ExchangeId> {
         self.find(self.get(id)?.alternate.as_deref()?)
     }

@@ -1,5 +1,5 @@
-//! `Topology`: the exchanges, queues and bindings of a virtual host. It adds and removes them, records the changes of durable objects, and lists them for
-//! operators. [`Exchanges`](super::Exchanges) checks the requests of clients first.
+//! `Topology`: the exchanges, queues and bindings of a virtual host. It adds and removes them, records the changes of durable
+//! objects, and lists them for operators. [`Exchanges`](super::Exchanges) checks the requests of clients first.
 //!
 //! Listings take a cursor: 0 at first, then the position that the last call returned. `None` is the end.
 
@@ -104,7 +104,7 @@ impl Topology {
         let source = binding.source;
         let Some(exchange) = self.table.get_mut(source) else { return };
         let unbind_steps = exchange.bindings.unbind_steps();
-        // The bindings of an exchange that goes are dropped with it where that costs less.
+        // The bindings of a removed exchange are dropped with it if that is cheaper.
         if !exchange.is_going || unbind_steps == 1 {
             steps.charge(unbind_steps);
             exchange.bindings.unbind(id, &binding);
@@ -124,8 +124,8 @@ impl Topology {
         }
     }
 
-    /// Continues to remove exchanges: their bindings are removed first, and an exchange keeps its name until the last removal is recorded. Returns whether
-    /// all are removed.
+    /// Continues to remove exchanges: their bindings are removed first, and an exchange keeps its name until the last removal is
+    /// recorded. Returns true if all are removed.
     pub(crate) fn remove_going(&mut self, steps: &mut Steps) -> bool {
         while let Some(id) = self.going.last().copied() {
             while let Some(binding) = self.bindings.first_of_source(id) {
@@ -146,7 +146,7 @@ impl Topology {
         true
     }
 
-    /// Records a change of a binding that is there, if both ends are durable.
+    /// Records a change of an existing binding, if both ends are durable.
     fn record_binding(&mut self, id: BindingId, change: fn(BindingInfo) -> Change) {
         if self.changes.is_recording()
             && let Some(binding) = self.durable_binding(id)
@@ -182,7 +182,7 @@ impl Topology {
         self.table.memory_bytes() + self.bindings.memory_bytes()
     }
 
-    /// Whether a binding is there.
+    /// Returns true if the binding exists.
     pub fn is_bound(&self, binding: &BindingInfo) -> bool {
         let destination = match binding.is_to_exchange {
             true => self.table.find(&binding.destination).map(Destination::Exchange),
@@ -200,7 +200,7 @@ impl Topology {
         self.table.count() + 1
     }
 
-    /// The number of bindings, without those of the default exchange.
+    /// Returns the number of bindings, without the implicit bindings of the default exchange.
     pub fn binding_count(&self) -> usize {
         self.bindings.count()
     }
@@ -246,7 +246,7 @@ impl Topology {
         }
     }
 
-    /// Appends the bindings at up to `count_max` positions, without those of the default exchange.
+    /// Appends the bindings at up to `count_max` positions, without the implicit bindings of the default exchange.
     pub fn binding_infos(&self, from: usize, count_max: usize, into: &mut Vec<BindingInfo>) -> Option<usize> {
         visit_slice(self.bindings.slab(), from, count_max, |id, binding| {
             into.extend(self.binding_info(id as BindingId, binding));

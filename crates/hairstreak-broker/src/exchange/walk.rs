@@ -1,10 +1,10 @@
 //! `Walk`: the way of a message through the exchanges, from the first one along bindings and alternate exchanges. Each
 //! exchange is visited once and each queue is found once, so that circles end.
 //!
-//! A way that takes more steps than one call has goes on in a later call. Exchanges and bindings may come and go between the two calls. A binding that is there
-//! all the time counts.
+//! A walk that needs more steps than one call has continues in a later call. Exchanges and bindings may come and go between the
+//! two calls. A binding that exists all the time counts.
 //!
-//! The lists are kept for the next message: nothing is allocated in the long run.
+//! The lists are kept for the next message, so that allocations are rare.
 
 use super::destination::{Destination, ExchangeId};
 use super::exchange_type::{Load, Way};
@@ -20,11 +20,12 @@ pub(crate) struct Walk {
     queues: Stamps,
     /// Exchanges that are met and not visited yet, with their serials.
     pending: Vec<(ExchangeId, u64)>,
-    /// The exchange whose bindings are matched, the progress there, and whether a binding has matched.
+    /// The exchange whose bindings are being matched, with its serial. `way` is the progress there, and `has_matched` the result
+    /// so far.
     current: Option<(ExchangeId, u64)>,
     way: Way,
     has_matched: bool,
-    /// Where the bindings of one exchange lead.
+    /// Destinations of the bindings of one exchange.
     found: Vec<Destination>,
     cacheable: Option<Cacheable>,
 }
@@ -40,7 +41,7 @@ impl Walk {
         self.meet(table, first);
     }
 
-    /// Appends the queues that the message reaches. Returns whether these are all, and whether the next message takes the same way; `None`: the steps are
+    /// Appends the queues that the message reaches. Returns the cacheability of the route if these are all; `None`: the steps are
     /// spent.
     pub(crate) fn go_on(
         &mut self,

@@ -1,6 +1,6 @@
 //! Messages: as they arrive, as they lie in memory, and as a consumer sees them.
 //!
-//! - `views`: the message that is published, and the view of one that is delivered
+//! - `views`: the published message, and the view of a delivered one
 //! - `record`: the bytes of a stored message; the disk store writes the same
 //! - `pool`: memory for messages to come
 //! - `segments`, `slots`: where records lie, and how a queue names one in four bytes

@@ -10,9 +10,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hairstreak_base::{AppendBuffer, trim_allocator};
 
-/// How often the pool is trimmed, in milliseconds.
+/// Interval at which the pool is trimmed, in milliseconds.
 const TRIM_MS: u64 = 1_000;
-/// A segment that is not taken outlives so many trims.
+/// Number of trims after which an unused segment is freed.
 const OUTLIVED_COUNT: u64 = 10;
 
 /// Segments of all virtual hosts of a node that hold no message.
@@ -44,12 +44,12 @@ struct State {
 }
 
 impl SegmentPool {
-    /// A pool of at most so many bytes. With 0 the pool keeps nothing.
+    /// Creates a pool of at most `bytes_max` bytes. With 0 the pool keeps nothing.
     pub fn new(bytes_max: usize) -> SegmentPool {
         SegmentPool { bytes_max, state: Mutex::default(), is_fresh: AtomicBool::new(false) }
     }
 
-    /// Whether the pool was empty and has segments now, so that [`SegmentPool::trim`] is to be called. True once.
+    /// Returns true, once, if the pool was empty and has segments now. The caller then calls [`SegmentPool::trim`].
     pub fn take_is_fresh(&self) -> bool {
         self.is_fresh.load(Relaxed) && self.is_fresh.swap(false, Relaxed)
     }

@@ -84,8 +84,8 @@ impl<'a> Record<'a> {
     }
 }
 
-/// The body, if it stays by reference. A smaller one is copied, though it has memory of its own: on the huge pages of a segment the copy costs less than
-/// the page faults of that memory, which the next body takes over.
+/// Returns the body, if it stays by reference. A smaller one is copied, even if it has memory of its own. On the huge pages of a
+/// segment the copy costs less than page faults: the next body reuses that memory.
 #[inline]
 pub(super) fn kept_by_reference<'a>(message: &Message<'a>) -> Option<&'a Bytes> {
     match message.body {

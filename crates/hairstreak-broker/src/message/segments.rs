@@ -2,7 +2,7 @@
 //!
 //! The first segments are on common pages, so that a host with few messages takes little memory; further ones are huge pages.
 //!
-//! Invariants: only the current segment grows; a segment without live bytes is the current one, or spare, or gone.
+//! Invariants: only the current segment grows; a segment without live bytes is the current one, or spare, or freed.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::pool::SegmentPool;
 const SEGMENT_SIZE: usize = HUGE_PAGE_SIZE;
 /// The size of the first segments.
 const FIRST_SIZE: usize = 1 << 20;
-/// How many segments are on common pages.
+/// Number of segments on common pages.
 const FIRST_COUNT: usize = 4;
 /// Empty segments that are kept for the next messages; further ones go to the pool.
 const SPARE_COUNT: usize = 2;
@@ -23,7 +23,7 @@ const SPARE_COUNT: usize = 2;
 struct Segment {
     bytes: AppendBuffer,
     live_bytes: usize,
-    /// Whether the segment is in the list of those to be compacted.
+    /// True if the segment is in the list of segments to compact.
     is_listed: bool,
 }
 
@@ -57,7 +57,7 @@ impl Segments {
         self.capacity - self.spares.iter().map(AppendBuffer::capacity).sum::<usize>()
     }
 
-    /// Whether the segments have so much free memory inside that compacting is worth the copies.
+    /// Returns true if the segments have enough free memory inside to make compacting worth the copies.
     pub(super) fn are_sparse(&self) -> bool {
         self.capacity > 2 * self.live_bytes + (SPARE_COUNT + 2) * SEGMENT_SIZE
     }

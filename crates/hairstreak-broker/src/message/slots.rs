@@ -1,6 +1,6 @@
 //! `Slots`: where each message lies and how many queues hold it, so that a queue names a message in four bytes.
 //!
-//! The table grows by pages, so that no growth moves what is there. A free slot holds the number of the next free one.
+//! The table grows by pages, so that growth moves no slots. A free slot holds the number of the next free one.
 //!
 //! Invariant: a slot with references names the segment and the offset of its message's record.
 
@@ -27,7 +27,7 @@ pub(super) struct Slot {
 pub(super) struct Slots {
     pages: Vec<Box<[Slot]>>,
     first_free: u32,
-    /// How many slots were ever taken since the table was empty; those above are untouched.
+    /// Number of slots taken at least once since the table was empty. Slots above are untouched.
     used: u32,
     count: u32,
 }
@@ -37,7 +37,7 @@ impl Slots {
         Slots { pages: Vec::new(), first_free: NONE, used: 0, count: 0 }
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     pub(super) fn count(&self) -> usize {
         self.count as usize
     }

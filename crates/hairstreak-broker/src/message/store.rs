@@ -1,11 +1,11 @@
-//! `Store`: the messages of one virtual host in memory, each once, whatever the number of queues that hold it.
+//! `Store`: the messages of one virtual host in memory. A message is stored once, for any number of queues that hold it.
 //!
 //! ```text
 //! queue entry: MessageId --> slot: segment, offset, references --> segment: | record | record | ... |
 //! ```
 //!
-//! A segment is free as soon as no record in it lives. Where single messages keep many segments, the store copies the live
-//! records of a segment that is less than half alive to the end of the current one, a few with each release.
+//! A segment is free as soon as no record in it lives. If single messages keep many segments, the store compacts segments that
+//! are less than half alive. It copies their live records to the end of the current segment, a few with each release.
 //!
 //! Invariant: each reference that was handed out is released once.
 
@@ -23,7 +23,7 @@ use super::segments::Segments;
 use super::slots::{MessageId, Slot, Slots};
 use super::views::{BodyView, Message, MessageView};
 
-/// Records that one release looks at in a segment that is compacted.
+/// Number of records that one release examines in a segment that is compacted.
 const COMPACTED_RECORD_COUNT: usize = 8;
 /// Bytes that one release copies; the record that reaches them is the last one.
 const COMPACTED_SIZE: usize = 4_096;
@@ -54,7 +54,7 @@ impl Store {
         }
     }
 
-    /// How many messages there are.
+    /// Returns the number of messages.
     pub(crate) fn count(&self) -> usize {
         self.slots.count()
     }
@@ -119,7 +119,7 @@ impl Store {
         self.slots.get_mut(id).references += 1;
     }
 
-    /// Removes one reference. A message without references is gone.
+    /// Removes one reference. A message without references is freed.
     #[inline]
     pub(crate) fn release(&mut self, id: MessageId) {
         let slot = self.slots.get_mut(id);
@@ -141,7 +141,7 @@ impl Store {
         if self.segments.release(slot.segment, size) {
             self.sparse.push(slot.segment);
         }
-        // The number of a segment that is gone may stand for another one soon.
+        // The number of a freed segment may be reused soon.
         if self.compacted.is_some_and(|(segment, _)| self.segments.size(segment) == 0) {
             self.compacted = None;
         }
@@ -155,7 +155,7 @@ impl Store {
         self.body_bytes -= self.bodies.remove(body as usize).as_bytes().len();
     }
 
-    /// Goes on with compacting.
+    /// Continues compacting.
     #[cold]
     fn compact(&mut self) {
         let Some((segment, mut offset)) = self.compacted.or_else(|| self.next_compacted()) else { return };
@@ -176,7 +176,7 @@ impl Store {
             }
             offset += size as u32;
         }
-        // A segment without live records has lost its bytes, so that nothing is left to do there.
+        // A segment without live records has lost its bytes, so there is nothing left to compact.
         if (offset as usize) < self.segments.size(segment) {
             self.compacted = Some((segment, offset));
         }
@@ -190,7 +190,7 @@ impl Store {
         self.segments.unlist(segment).then_some((segment, 0))
     }
 
-    /// Whether the slot of this number names this place.
+    /// Returns true if the slot of this number names this place.
     fn is_at(&self, id: MessageId, segment: u32, offset: u32) -> bool {
         let slot = self.slots.get(id);
         slot.references > 0 && slot.segment == segment && slot.offset == offset

@@ -1,4 +1,4 @@
-//! `Message` and `MessageView`: a message on its way in, and a message on its way out. Both borrow all bytes.
+//! `Message` and `MessageView`: a published message, and a message to deliver. Both borrow all bytes.
 
 use hairstreak_base::Bytes;
 use hairstreak_wire::amqp::{Properties, ReplyCode};
@@ -11,9 +11,9 @@ pub const EXPIRY_MS_MAX: u64 = 315_360_000_000;
 /// The body of a message.
 #[derive(Clone, Copy)]
 pub enum BodyView<'a> {
-    /// A body that is copied where it has to stay.
+    /// A body that is copied when it is stored.
     Copied(&'a [u8]),
-    /// A large body. Where it has to stay, another reference to it does.
+    /// A large body. It is stored as another reference.
     Shared(&'a Bytes),
 }
 

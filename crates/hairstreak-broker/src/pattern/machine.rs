@@ -1,8 +1,8 @@
 //! `find`: matches a program with a name, and counts the steps.
 //!
-//! A step is one instruction. A program that looks around or refers back goes one way after the other. Each way that was left open and each
-//! value of a register that was overwritten is kept until the match returns there, so that memory, too, is bounded by steps. The program of a
-//! regular expression goes all ways at once, and comes to each instruction once for each byte of the name.
+//! A step is one instruction. A program that looks around or refers back takes one way after the other. Each open way and each
+//! overwritten register value is kept until the match returns there, so that memory, too, is bounded by steps. The program of a
+//! regular expression takes all ways at once, and visits each instruction once for each byte of the name.
 
 use fancy_regex::Assertion;
 
@@ -34,14 +34,14 @@ struct Machine<'a> {
     ways: Vec<Way>,
 }
 
-/// Takes steps from those that are left.
+/// Takes steps from the steps that are left.
 fn take_steps(steps: &mut usize, count: usize) -> Result<(), OutOfSteps> {
     let left = steps.checked_sub(count);
     *steps = left.unwrap_or(0);
     left.map(drop).ok_or(OutOfSteps)
 }
 
-/// Whether the pattern is somewhere in `name`. Takes the steps from `steps`.
+/// Returns true if the pattern matches somewhere in `name`. Takes the steps from `steps`.
 ///
 /// Errors: the steps are not enough.
 pub(super) fn find(program: &Program, name: &[u8], steps: &mut usize) -> Result<bool, OutOfSteps> {
@@ -163,7 +163,7 @@ impl Machine<'_> {
             }
             Instruction::Loop { slot, least, most, is_greedy, exit } => {
                 let count = self.registers[*slot];
-                // As in PCRE a repetition of nothing is the last one.
+                // As in PCRE a repetition of an empty text is the last one.
                 if count == *most || self.registers[*slot + 1] == self.position {
                     return Some(*exit);
                 }
@@ -221,7 +221,7 @@ impl Machine<'_> {
         self.ways.push(Way { place, position: self.position, overwritten_count });
     }
 
-    /// Goes back to the way that was left open last.
+    /// Returns to the last open way.
     fn return_to_way(&mut self) -> Option<Place> {
         let way = self.ways.pop()?;
         self.restore(way.overwritten_count);
@@ -229,7 +229,7 @@ impl Machine<'_> {
         Some(way.place)
     }
 
-    /// Gives registers the values that were overwritten, but for the first so many.
+    /// Restores overwritten registers, except the first `count` values.
     fn restore(&mut self, count: usize) {
         for (register, value) in self.overwritten.drain(count..).rev() {
             self.registers[register] = value;
@@ -237,7 +237,7 @@ impl Machine<'_> {
     }
 }
 
-/// Whether an assertion holds at a position of a name.
+/// Returns true if an assertion holds at a position of a name.
 fn holds(assertion: Assertion, name: &[u8], position: usize) -> bool {
     let (before, rest) = name.split_at(position);
     let is_word = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');

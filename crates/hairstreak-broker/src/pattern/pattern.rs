@@ -1,7 +1,7 @@
-//! `Pattern`: one pattern, ready to be matched against the bytes of a name.
+//! `Pattern`: a compiled pattern that is matched against the bytes of a name.
 //!
-//! As in RabbitMQ a pattern is not anchored, and classes are ASCII. Names are bytes: those that are not UTF-8 are matched like all
-//! others. `$` is the end of the name, where PCRE allows a line feed behind it; RabbitMQ takes line feeds out of names.
+//! As in RabbitMQ a pattern is not anchored, and classes are ASCII. Names are bytes: names that are not UTF-8 are matched like
+//! all others. `$` is the end of the name, where PCRE allows a line feed behind it; RabbitMQ takes line feeds out of names.
 //!
 //! - `PatternError`: a pattern that is no regular expression of ours.
 
@@ -47,7 +47,7 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// The text is no regular expression, uses what fancy-regex lacks, or is too large.
+    /// The text is not a regular expression, uses a construct that fancy-regex lacks, or is too large.
     pub fn compile(text: &str) -> Result<Pattern, PatternError> {
         match PlainPattern::of(text) {
             Some(plain) => Ok(Pattern(Kind::Plain(plain))),
@@ -64,17 +64,18 @@ impl Pattern {
         regex(text, true)
     }
 
-    /// Whether the pattern is somewhere in `name`. A match that takes too many steps is none.
+    /// Returns true if the pattern matches somewhere in `name`. A match that needs too many steps counts as false.
     pub fn matches(&self, name: &[u8]) -> bool {
         self.find(name).unwrap_or(false)
     }
 
-    /// Whether the pattern is somewhere in `name`. `None`: that takes too many steps to say.
+    /// Returns true if the pattern matches somewhere in `name`. `None`: the match needs too many steps.
     pub fn find(&self, name: &[u8]) -> Option<bool> {
         self.find_within(name, &mut { STEPS_MAX })
     }
 
-    /// As [`find`](Pattern::find), with the steps that are left for several matches. Takes those of this match from them.
+    /// Works like [`find`](Pattern::find), with a budget of steps for several matches. Subtracts the steps of this match from the
+    /// budget.
     pub fn find_within(&self, name: &[u8], steps: &mut usize) -> Option<bool> {
         if let Kind::Program(program) = &self.0 {
             return machine::find(program, name, steps).ok();

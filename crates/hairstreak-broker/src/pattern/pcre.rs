@@ -1,11 +1,11 @@
-//! Says what a pattern of PCRE means in the syntax of fancy-regex.
+//! Translation of PCRE patterns to the syntax of fancy-regex.
 //!
 //! RabbitMQ matches bytes with Erlang's `re`, which is PCRE without Unicode. fancy-regex gives some texts another meaning: `\<` is
 //! the start of a word, `{,3}` a repetition, `&&` in a class an intersection. A permission must not allow more here than there, so
 //! these are written as PCRE means them. Constructs without an equal, such as recursion, are refused.
 //!
-//! fancy-regex looks up the group that a condition `(?(1)...)` names only while it matches, and panics if there is none. So groups
-//! are counted here, and what names none of them is refused.
+//! fancy-regex looks up the group of a condition `(?(1)...)` only while it matches, and panics if the group does not exist. So
+//! groups are counted here, and a condition on a missing group is refused.
 
 use std::fmt::Write;
 use std::iter::Peekable;
@@ -30,7 +30,7 @@ type Rest<'a> = Peekable<Chars<'a>>;
 pub(super) struct Fault {
     /// Text for the user.
     pub reason: String,
-    /// The byte of the pattern behind what is wrong.
+    /// Byte position behind the faulty part of the pattern.
     pub position: usize,
 }
 
@@ -42,7 +42,7 @@ struct Groups {
     named: Vec<(usize, usize)>,
 }
 
-/// The same pattern for fancy-regex with bytes.
+/// Translates the pattern for fancy-regex with bytes.
 ///
 /// Errors: a construct that fancy-regex lacks, or a condition on a group that is not there.
 pub(super) fn translate(pattern: &str) -> Result<String, Fault> {
@@ -76,13 +76,13 @@ pub(super) fn translate(pattern: &str) -> Result<String, Fault> {
     }
 }
 
-/// The bytes of what was not read yet.
+/// Returns the number of bytes that are not read yet.
 fn size_of_rest(rest: &Rest<'_>) -> usize {
     rest.clone().map(char::len_utf8).sum()
 }
 
-/// Whether a repetition behind this character and the rest would have nothing to repeat. A repetition has nothing to repeat at the start of
-/// a branch and behind a place in a name. A comment changes nothing.
+/// Returns true if a repetition behind this character and the rest would have nothing to repeat. A repetition has nothing to
+/// repeat at the start of a branch and behind a place in a name. A comment changes nothing.
 fn leaves_nothing(char: char, rest: &Rest<'_>, had_nothing: bool) -> bool {
     let mut next = rest.clone();
     match (char, next.next()) {
@@ -92,12 +92,12 @@ fn leaves_nothing(char: char, rest: &Rest<'_>, had_nothing: bool) -> bool {
     }
 }
 
-/// Whether this character and the rest are a repetition.
+/// Returns true if this character and the rest are a repetition.
 fn is_quantifier(char: char, rest: &Rest<'_>) -> bool {
     matches!(char, '*' | '+' | '?') || char == '{' && is_repetition(rest).unwrap_or(false)
 }
 
-/// A character as it is, or the bytes of one that is not ASCII: a repetition behind it repeats its last byte, as in PCRE.
+/// Appends a character as it is, or the bytes of a non-ASCII one: a repetition behind it repeats its last byte, as in PCRE.
 fn push_bytes(char: char, out: &mut String) {
     if char.is_ascii() {
         out.push(char);
@@ -169,7 +169,7 @@ fn brace(rest: &Rest<'_>, out: &mut String) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether what follows a brace makes it a repetition: `3}`, `3,}` or `3,5}`.
+/// Returns true if the text after a brace makes the brace a repetition: `3}`, `3,}` or `3,5}`.
 ///
 /// Errors: the numbers are in the wrong order.
 fn is_repetition(rest: &Rest<'_>) -> Result<bool, String> {
@@ -269,7 +269,7 @@ fn push_condition(group: &str, out: &mut String) {
     out.extend(["(?(", group, ")(?=)"]);
 }
 
-/// Whether a group may have that name.
+/// Returns true if a group may have that name.
 fn is_name(text: &str) -> bool {
     let has_no_digit_first = !text.starts_with(|char: char| char.is_ascii_digit());
     !text.is_empty()

@@ -44,7 +44,7 @@ impl PlainPattern {
     }
 }
 
-/// The fixed text at the start of `pattern`, and what follows. None if a repetition may change the last character.
+/// Returns the fixed text at the start of `pattern`, and the rest. `None` if a repetition may change the last character.
 fn literal(pattern: &str) -> Option<(Box<[u8]>, &str)> {
     let mut text = Vec::new();
     let mut rest = pattern;

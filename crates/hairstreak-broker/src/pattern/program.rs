@@ -1,7 +1,7 @@
 //! `Program`: the instructions of a pattern, and how a pattern becomes one.
 //!
-//! fancy-regex parses and checks the pattern, regex-syntax the classes in it. The program of a regular expression has no registers: groups take
-//! no instructions, and a repetition has the instructions of its child as often as the child may come.
+//! fancy-regex parses and checks the pattern, regex-syntax the classes in it. The program of a regular expression has no
+//! registers. Groups take no instructions, and a repetition copies the instructions of its child for each possible occurrence.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use regex_syntax::hir::{Class, HirKind};
 
 /// The most instructions of a program, fancy-regex's or ours.
 pub(super) const PROGRAM_MAX: usize = 32_768;
-/// The most sizes that the text of a look behind may have.
+/// Maximum number of sizes of the text of a look behind.
 const BEHIND_SIZES_MAX: usize = 256;
 
 /// A place in a program.
@@ -31,7 +31,7 @@ pub(super) enum Instruction {
     /// The next byte is in the set.
     Set(Set),
     Assert(Assertion),
-    /// Goes on at `first`, and later at `second`.
+    /// Continues at `first`, and later at `second`.
     Split {
         first: Place,
         second: Place,
@@ -49,7 +49,7 @@ pub(super) enum Instruction {
         group: Slot,
         is_caseless: bool,
     },
-    /// Goes on at `otherwise` if the group has no text.
+    /// Continues at `otherwise` if the group has no text.
     IfGroup {
         group: Slot,
         otherwise: Place,
@@ -74,7 +74,7 @@ pub(super) enum Instruction {
     Return(Slot),
     /// Forgets these ways, and fails.
     Refuse(Slot),
-    /// Goes so many bytes back.
+    /// Moves back by this number of bytes.
     Back(usize),
     /// The position is the noted one.
     At(Slot),
@@ -90,7 +90,7 @@ pub(super) struct Program {
     pub is_regular: bool,
 }
 
-/// Whether a pattern is more than a regular expression: the pattern looks around or refers back.
+/// Returns true if a pattern is more than a regular expression: the pattern looks around or refers back.
 fn is_irregular(expr: &Expr) -> bool {
     expr.has_descendant_or_self(|expr| {
         !matches!(
@@ -118,7 +118,7 @@ fn is_irregular(expr: &Expr) -> bool {
 
 /// Compiles a pattern.
 ///
-/// Errors: the pattern is too large, or has what no pattern of PCRE needs.
+/// Errors: the pattern is too large, or has a construct that no pattern of PCRE needs.
 pub(super) fn compile(expr: &Expr) -> Result<Program, &'static str> {
     let is_regular = !is_irregular(expr);
     let mut compiler = Compiler {
@@ -276,12 +276,12 @@ impl Compiler {
         Ok(())
     }
 
-    /// A repetition without a register: the child as often as it has to come, and then as often as it may.
+    /// Adds a repetition without a register: the required copies of the child, and then the optional ones.
     fn add_copies(&mut self, child: &Expr, least: usize, most: usize) -> Result<(), &'static str> {
         let start = self.here();
         self.add(child)?;
         let child = Fragment { start, instructions: self.instructions.split_off(start) };
-        // A child without instructions is there any number of times.
+        // A child without instructions matches any number of times.
         if child.instructions.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Patterns: what RabbitMQ answers for them, and that none takes long.
+//! Patterns: RabbitMQ's answers, and the bound of the time for each.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::pattern::{Kind, Pattern, STEPS_MAX};
 use super::pcre::translate;
 
-/// A pattern, a name, and what Erlang's `re:run` answers: RabbitMQ's check.
+/// A pattern, a name, and the answer of Erlang's `re:run`, which RabbitMQ uses.
 const RABBITMQS: [(&str, &[u8], bool); 78] = [
     (".*", b"a", true),
     (".*", b"a\nb", true),
@@ -134,7 +134,7 @@ const NO_PATTERNS: [&str; 39] = [
     "(?(",
 ];
 
-/// Erlang's `re` knows these, and fancy-regex lacks them or means something else.
+/// Erlang's `re` accepts these. fancy-regex lacks them or gives them another meaning.
 const REFUSED: [&str; 10] =
     ["(?R)", r"\R", r"\cA", "[+--]", "(*FAIL)", r"\07", "(?x)a b", r"\p{L}", "(?(R)a)", "(?(?=a)b|c)"];
 
@@ -281,7 +281,7 @@ fn a_name_that_takes_too_many_steps_is_told_apart() {
     assert_eq!((pattern.find(b"c"), pattern.find(b"aab")), (Some(false), Some(true)));
 }
 
-/// The steps of several matches are those of each, and no match takes more than are left.
+/// The steps of several matches are the sum of the steps of each. No match takes more steps than are left.
 #[test]
 fn steps_are_counted() {
     let looks = format!("(?:{}a)*z", "(?=(a*))".repeat(1000));
@@ -322,7 +322,7 @@ fn steps_are_counted() {
     assert_eq!(steps_of("(?=(a+))\\1+$", &[b'a'; 255]), steps_of("(?=(a+))\\1+$", &[b'a'; 255]));
 }
 
-/// A large regular expression has its steps counted, one for each instruction that the match comes to.
+/// The steps of a large regular expression are counted, one for each instruction that the match visits.
 #[test]
 fn the_steps_of_a_regular_expression_are_those_of_its_program() {
     for text in ["(?:[ab]{0,60}){0,60}c", "(?:a?){2000}b", "(?:(?:a|b)*x?){300}c"] {
@@ -330,7 +330,7 @@ fn the_steps_of_a_regular_expression_are_those_of_its_program() {
         let pattern = Pattern::compile(text).unwrap();
         assert_eq!((pattern.find_within(&[b'a'; 240], &mut steps), steps), (None, 0), "{text}");
     }
-    // No more than one for each instruction and each way to one, for each byte.
+    // At most one for each instruction and each way to one, for each byte.
     let mut steps = STEPS_MAX;
     let pattern = Pattern::compile("(?:[ab]{0,10}){0,10}c").unwrap();
     let Pattern(Kind::Program(program)) = &pattern else { panic!("a program") };
@@ -338,7 +338,7 @@ fn the_steps_of_a_regular_expression_are_those_of_its_program() {
     assert!(STEPS_MAX - steps <= 241 * 2 * program.instructions.len(), "{steps}");
 }
 
-/// Parts of patterns, many of which fancy-regex knows and PCRE does not, or the other way round.
+/// Parts of patterns. Many are known to fancy-regex and unknown to PCRE, or the other way round.
 const PARTS: [&str; 60] = [
     "a",
     "b",
@@ -405,7 +405,7 @@ const PARTS: [&str; 60] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(20_000))]
 
-    /// No pattern makes the engine panic while it is compiled. A program finds what fancy-regex finds, which knows no bound.
+    /// No pattern makes the engine panic at compilation. A program finds the same matches as fancy-regex without bounds.
     #[test]
     fn no_pattern_makes_the_engine_panic(
         parts in prop::collection::vec(prop::sample::select(&PARTS[..]), 1..12),

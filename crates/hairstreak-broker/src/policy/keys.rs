@@ -1,4 +1,4 @@
-//! The settings of policies: their names, their values, who may give them, and which queues know them.
+//! The settings of policies: their names and values, the policies that may have them, and the queues that know them.
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 
@@ -12,9 +12,9 @@ pub(super) struct Key {
     is_valid: fn(&FieldValue) -> bool,
     /// The reason behind an invalid value.
     reason: &'static str,
-    /// Whether an operator policy may have the setting.
+    /// True if an operator policy may have the setting.
     is_for_operators: bool,
-    /// The kinds of queues that know the setting. A policy with a setting that a queue does not know is not for that queue.
+    /// The kinds of queues that know the setting. A policy applies only to queues that know all its settings.
     kinds: &'static [QueueKind],
 }
 
@@ -107,7 +107,7 @@ pub(super) fn check(definition: &FieldTable, scope: Scope) -> Result<(), PolicyE
     Err(PolicyError::new(format!("[{}] are not recognised policy settings", unknown.join(","))))
 }
 
-/// Whether queues of that kind know all settings.
+/// Returns true if queues of that kind know all settings.
 pub(super) fn are_known_to(definition: &FieldTable, kind: QueueKind) -> bool {
     definition.iter().all(|(name, _)| find(name).is_some_and(|key| key.kinds.contains(&kind)))
 }
@@ -148,6 +148,6 @@ fn is_age(value: &FieldValue) -> bool {
 pub enum Scope {
     /// Policies of users.
     User,
-    /// Policies of operators, which limit those of users.
+    /// Policies of operators, which limit the policies of users.
     Operator,
 }

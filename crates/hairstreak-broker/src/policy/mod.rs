@@ -8,9 +8,9 @@
 //!
 //! - `keys`: which settings there are, and their values
 //! - `apply_to`, `policy`: the kinds of objects, and one policy
-//! - `policies`: all policies of a virtual host, and those of one object
+//! - `policies`: all policies of a virtual host, and the policies of one object
 //!
-//! The semantics and texts are those of RabbitMQ 3.10, and of later versions where these have more settings.
+//! Semantics and texts follow RabbitMQ 3.10, and later versions where these have more settings.
 
 mod apply_to;
 mod keys;

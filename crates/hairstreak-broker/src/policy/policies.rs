@@ -1,6 +1,7 @@
-//! `Policies`: the policies of a virtual host, and `Applied`: those that apply to one queue or exchange.
+//! `Policies`: the policies of a virtual host, and `Applied`: the policies that apply to one queue or exchange.
 //!
-//! - `PolicySlice`: some queues and exchanges of a virtual host that changed policies may be for, copied so that patterns are matched without the host's lock.
+//! - `PolicySlice`: some queues and exchanges to which changed policies may apply, copied so that patterns are matched without
+//!   the host's lock.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::pattern::STEPS_MAX;
 /// The most steps for one name and all policies of a scope. Policies behind them do not apply to the name.
 pub(crate) const NAME_STEPS_MAX: usize = 2 * STEPS_MAX;
 
-/// The policies of a virtual host. Those of a scope stand in the order of their ranks, the highest priority first.
+/// The policies of a virtual host. The policies of a scope stand in the order of their ranks, the highest priority first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Policies {
     user: Vec<Ranked>,
@@ -37,12 +38,12 @@ struct Ranked {
 pub enum PolicyChange {
     /// The policy comes, in the place of the one of its name.
     Put(Arc<Policy>),
-    /// The policy of that name goes.
+    /// The policy of that name is removed.
     Remove(Scope, Box<str>),
 }
 
 impl Policies {
-    /// Makes a change. A policy that is there as it comes stays.
+    /// Makes a change. A policy that is replaced by an equal one stays.
     pub(crate) fn change(&mut self, change: PolicyChange) {
         let (scope, name) = match &change {
             PolicyChange::Put(policy) => (policy.scope(), policy.name()),
@@ -74,8 +75,8 @@ impl Policies {
         self.generation
     }
 
-    /// The policies that apply to an object. `before` are those that applied to it under an earlier generation, or none: patterns are matched only
-    /// where the answer may be another one. Adds the steps of the matches to `taken`.
+    /// Returns the policies that apply to an object. `before` holds the policies that applied under an earlier generation, or
+    /// none. Patterns are matched only where the answer may have changed. Adds the steps of the matches to `taken`.
     pub(crate) fn find(&self, name: &[u8], kind: ObjectKind, before: &Applied, taken: &mut usize) -> Applied {
         let mut first = |list: &[Ranked], applied: &Option<Arc<Policy>>| {
             let mut left = NAME_STEPS_MAX;
@@ -134,7 +135,7 @@ pub(crate) struct Applied {
 }
 
 impl Applied {
-    /// Whether both are the very same policies.
+    /// Returns true if both are the very same policies.
     pub(crate) fn is_same(&self, other: &Applied) -> bool {
         let is_same = |one: &Option<Arc<Policy>>, other: &Option<Arc<Policy>>| match (one, other) {
             (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -179,7 +180,7 @@ pub struct PolicySlice {
     next: Option<PolicyCursor>,
     /// The objects to which the policies apply by now.
     pub(crate) changed_count: usize,
-    /// Those of them whose messages are within the lengths of the policies.
+    /// Number of changed objects whose messages are within the lengths of the policies.
     pub(crate) done_count: usize,
 }
 
@@ -207,7 +208,7 @@ impl PolicySlice {
         }
     }
 
-    /// Whether the slice has nothing to change.
+    /// Returns true if the slice has nothing to change.
     pub fn is_done(&self) -> bool {
         self.done_count == self.objects.len()
     }

@@ -77,7 +77,7 @@ impl Policy {
         self.scope
     }
 
-    /// Whether the policy is for the object with that name. Takes the steps of the match from `steps`.
+    /// Returns true if the policy is for the object with that name. Takes the steps of the match from `steps`.
     pub(super) fn is_for(&self, name: &[u8], kind: ObjectKind, steps: &mut usize) -> bool {
         let is_kind = match kind {
             ObjectKind::Exchange => self.apply_to.has_exchanges(),
@@ -103,7 +103,7 @@ fn no_pattern(error: PatternError) -> PolicyError {
     ))
 }
 
-/// The setting whose negative numbers are no limit.
+/// The setting whose negative values mean no limit.
 const DELIVERY_LIMIT: &[u8] = b"delivery-limit";
 /// Numbers that are no amount.
 const VERSION: &[u8] = b"queue-version";

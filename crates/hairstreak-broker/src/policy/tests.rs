@@ -1,4 +1,4 @@
-//! Policies against what RabbitMQ answered: which are refused and why, which queues they are for, and how two are merged.
+//! Policies against RabbitMQ's answers: refusals with their reasons, the queues that a policy applies to, and merged policies.
 
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn objects_are_named_as_in_the_http_api() {
     );
 }
 
-/// Whether a policy with that setting applies to a classic queue, a quorum queue, and an exchange.
+/// Returns, for a classic queue, a quorum queue and an exchange, if a policy with that setting applies.
 fn applies(apply_to: ApplyTo, name: &str, value: FieldValue) -> [bool; 3] {
     let policy = Policy::new("p", "^q", apply_to, 0, one(name, value), Scope::User).unwrap();
     let policies = policies_of([policy]);
@@ -339,14 +339,14 @@ fn only_what_a_change_may_concern_is_matched() {
     policies.change(PolicyChange::Put(Arc::new(policy("hard", "^a", 5, 2))));
     let (replaced, _) = find(&policies, &same);
     assert_eq!((replaced.user_name().as_deref(), replaced.is_same(&applied)), (Some("hard"), false));
-    // A deleted policy leaves those of lower priorities, and those of higher priorities are not matched again.
+    // After a policy is deleted, policies of lower priorities apply. Policies of higher priorities are not matched again.
     policies.change(PolicyChange::Remove(Scope::User, "hard".into()));
     let (low, taken) = find(&policies, &replaced);
     assert_eq!((low.user_name().as_deref(), taken), (Some("low"), 1 + name.len()));
     assert_eq!(find(&policies, &applied).0.user_name().as_deref(), Some("low"));
 }
 
-/// Whatever changed since, the policies are those that are found anew.
+/// After any change, the policies found from earlier ones equal the policies that are found anew.
 #[test]
 fn policies_found_from_earlier_ones_are_those_found_anew() {
     for seed in 0..20 {
@@ -373,7 +373,7 @@ fn check_changes(seed: u64) {
         } else {
             PolicyChange::Remove(scope, name.into())
         });
-        // Some objects have not been looked at for many changes.
+        // Some objects have not been checked for many changes.
         let index = rng.usize(0..known.len());
         let (kind, name) = (kinds[index % 3], names[index / 3].as_bytes());
         known[index] = policies.find(name, kind, &known[index], &mut 0);

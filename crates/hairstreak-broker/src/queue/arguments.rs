@@ -1,4 +1,4 @@
-//! The arguments of queues and consumers: which there are, and what is wrong with those of a declaration.
+//! The arguments of queues and consumers: the known ones, and the errors in the arguments of a declaration.
 //!
 //! The texts are RabbitMQ's, which are Erlang terms in part.
 
@@ -21,7 +21,7 @@ struct Argument {
     kinds: &'static [QueueKind],
 }
 
-/// The argument whose wrong type has words of its own.
+/// The argument with a text of its own for a wrong type.
 const DEAD_LETTER_EXCHANGE: &str = "x-dead-letter-exchange";
 
 const CLASSIC: &[QueueKind] = &[QueueKind::Classic];
@@ -35,7 +35,7 @@ macro_rules! arguments {
     };
 }
 
-/// Every argument of a queue that RabbitMQ 3.10 to 4 knows. Others mean nothing, and are accepted.
+/// Every argument of a queue that RabbitMQ 3.10 to 4 knows. Other arguments have no effect, and are accepted.
 const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-expires" BOTH check_expires,
     "x-message-ttl" BOTH check_message_ttl,

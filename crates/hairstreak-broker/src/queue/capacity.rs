@@ -64,7 +64,7 @@ impl Capacity {
 mod tests {
     use super::*;
 
-    /// Goes around the circle: able and blocked for so many milliseconds each.
+    /// Runs through the circle: able and blocked for these numbers of milliseconds.
     fn capacity(ways: &[(u64, u64)]) -> f64 {
         let (mut now, mut capacity) = (5000, Capacity::new(5000));
         for (able, blocked) in ways {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!((capacity.at(2000), capacity.at(3000)), (1.0, 0.5));
         capacity.unblock(3000);
         assert_eq!((capacity.at(3000), capacity.at(3500), capacity.at(4000)), (0.5, 0.75, 1.0));
-        // A clock that goes back.
+        // The clock moves back.
         capacity.block(2000);
         assert_eq!(capacity.at(1000), 0.5);
     }

@@ -7,7 +7,7 @@ use super::kind::QueueId;
 use crate::steps::visit_slice;
 use crate::vhost::{ChannelId, ConsumerId, Recipient};
 
-/// Where a consumer stands in its queue.
+/// State of a consumer in its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
     /// The consumer is in the rotation of the queue. A consumer whose credit is used up stays there until its next turn.
@@ -31,7 +31,7 @@ pub(crate) struct Consumer {
     pub(crate) standing: Standing,
     /// The first stall of the channel since which the consumer has taken no message; 0 if the consumer has taken one since its last stall.
     pub(crate) waits_since: u64,
-    /// How many deliveries may be unacknowledged.
+    /// Maximum number of unacknowledged deliveries.
     pub(crate) prefetch: u32,
     pub(crate) unacknowledged: u32,
     pub(crate) priority: i64,
@@ -57,7 +57,7 @@ impl Consumers {
         Consumers::default()
     }
 
-    /// Adds a consumer, whose recipient gets the consumer's number.
+    /// Adds a consumer. Its recipient gets the consumer's number.
     pub(crate) fn add(&mut self, consumer: Consumer) -> ConsumerId {
         self.memory_bytes += consumer.memory_bytes();
         let entry = self.slab.vacant_entry();
@@ -91,7 +91,7 @@ impl Consumers {
         &mut self.slab[id.0 as usize]
     }
 
-    /// The consumer is cancelled. Its number is free once nothing is unacknowledged.
+    /// Cancels the consumer. Its number is free once all its deliveries are settled.
     pub(crate) fn cancel(&mut self, id: ConsumerId) {
         let consumer = self.get_mut(id);
         consumer.standing = Standing::Cancelled;

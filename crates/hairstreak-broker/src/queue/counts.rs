@@ -1,5 +1,5 @@
-//! `QueueCounts`: what a queue counts. The rest of its counters follows from what it has, so that a message on its usual way
-//! costs no count.
+//! `QueueCounts`: the counts of a queue. Its other counters are computed from these and its content, so that a message on its
+//! usual path needs no counting.
 //!
 //! ```text
 //!   arrived = publish - refused + letters          the sequence numbers say how many

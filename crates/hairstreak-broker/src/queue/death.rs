@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties};
 
-/// Why a message is dead-lettered.
+/// Reason for which a message is dead-lettered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
     /// A consumer rejected the message.
@@ -26,7 +26,7 @@ impl Reason {
     }
 }
 
-/// Where and why a message died.
+/// Queue and reason of a message's death.
 pub(crate) struct Death<'a> {
     pub(crate) queue: &'a [u8],
     pub(crate) reason: Reason,
@@ -37,8 +37,8 @@ pub(crate) struct Death<'a> {
     pub(crate) time: u64,
 }
 
-/// Writes a death into the properties of a message: `x-death`, `x-first-death-...`, no expiration.
-/// `has_new_key`: the dead letter has a key of its own, so that the CC keys mean nothing any more.
+/// Writes a death into the properties of a message: `x-death`, `x-first-death-...`, no expiration. `has_new_key`: the dead letter
+/// has a key of its own, so that the CC keys no longer apply.
 pub(crate) fn add_death(properties: &mut Properties<'_>, death: &Death<'_>, has_new_key: bool) {
     let mut headers = properties.headers.take().unwrap_or_default();
     let expiration = properties.expiration.take();
@@ -65,7 +65,8 @@ fn sorted(table: &FieldTable) -> FieldTable {
     fields.into_iter().map(|(name, value)| (name, value.clone())).collect()
 }
 
-/// The deaths with one more: an entry of the same queue and reason counts up and comes first. The fields of the first entry are sorted then.
+/// Returns the deaths with one more. The count of an entry of the same queue and reason rises, and it comes first. The fields of
+/// the first entry are sorted then.
 fn with_death(
     deaths: &[FieldValue],
     death: &Death<'_>,
@@ -108,8 +109,8 @@ pub(crate) fn extra_keys(headers: &FieldTable) -> impl Iterator<Item = &[u8]> {
     headers.get("CC").and_then(FieldValue::as_array).into_iter().flatten().filter_map(FieldValue::as_bytes)
 }
 
-/// Whether the message has been in that queue before and no consumer rejected it since: a dead letter would go round and
-/// round without anybody's doing.
+/// Returns true if the message has been in that queue before and no consumer rejected it since. Such a dead letter would
+/// circulate for ever without any client's action.
 pub(crate) fn is_cycle(headers: &FieldTable, queue: &[u8]) -> bool {
     let Some(deaths) = headers.get("x-death").and_then(FieldValue::as_array) else { return false };
     match deaths.iter().position(|entry| text_of(entry, "queue") == Some(queue)) {

@@ -1,4 +1,4 @@
-//! `QueueDeclaration` and `ConsumerDeclaration`: what clients ask for, and `QueueStatus`: what they learn of a queue.
+//! `QueueDeclaration` and `ConsumerDeclaration`: requests of clients, and `QueueStatus`: the state of a queue in the answer.
 
 use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 
@@ -7,11 +7,11 @@ use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 pub struct QueueDeclaration {
     /// The name; empty: the virtual host chooses one.
     pub name: Box<[u8]>,
-    /// Whether the queue outlives the node.
+    /// True if the queue survives a restart of the node.
     pub is_durable: bool,
-    /// Whether the queue is for the connection that declares it, and goes with the connection.
+    /// True if only the declaring connection may use the queue. The queue is deleted with the connection.
     pub is_exclusive: bool,
-    /// Whether the queue goes with its last consumer.
+    /// True if the queue is deleted with its last consumer.
     pub is_auto_delete: bool,
     /// The arguments.
     pub arguments: EncodedTable,
@@ -22,22 +22,22 @@ pub struct QueueDeclaration {
 pub struct QueueStatus {
     /// The name.
     pub name: Box<[u8]>,
-    /// How many messages wait.
+    /// Number of messages that wait.
     pub message_count: u32,
-    /// How many consumers there are.
+    /// Number of consumers.
     pub consumer_count: u32,
 }
 
-/// A consumer as a client asks for it.
+/// A consumer as a client declares it.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsumerDeclaration<'a> {
     /// The queue, or `amq.rabbitmq.reply-to`.
     pub queue: &'a [u8],
     /// The consumer's tag; empty: the virtual host chooses one.
     pub consumer_tag: &'a [u8],
-    /// Whether deliveries count as settled at once.
+    /// True if deliveries count as settled at once.
     pub no_ack: bool,
-    /// Whether the queue may have no other consumer.
+    /// True if the queue may have no other consumer.
     pub is_exclusive: bool,
     /// The arguments.
     pub arguments: &'a FieldTable,

@@ -1,7 +1,7 @@
 //! `Entries`: entries in the order of their sequence numbers, in pages.
 //!
-//! New messages come at the end, messages are taken at the front, and what returns finds its place by its number: at the
-//! front in most cases, in the middle of a page otherwise.
+//! New messages are appended, and messages are taken at the front. A returned message finds its place by its number: at the front
+//! in most cases, in the middle of a page otherwise.
 //!
 //! Invariants: the sequence numbers rise strictly; no page is empty but the only one.
 //!
@@ -46,7 +46,7 @@ impl Entries {
         self.first.iter().chain(self.rest.iter().flatten())
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub(super) fn count(&self) -> usize {
         self.length
     }
@@ -161,7 +161,7 @@ pub(crate) const NEVER: u64 = u64::MAX;
 pub(crate) struct Entry {
     /// The message's place in its queue: later messages have larger numbers.
     pub(crate) sequence: u64,
-    /// When the message expires; [`NEVER`].
+    /// Expiry time of the message, or [`NEVER`].
     pub(crate) expires_at: u64,
     /// The message.
     pub(crate) message: MessageId,
@@ -174,7 +174,7 @@ pub(crate) struct Entry {
 const _: () = assert!(size_of::<Entry>() == 24);
 
 impl Entry {
-    /// Whether the message was delivered before.
+    /// Returns true if the message was delivered before.
     #[inline]
     pub(crate) fn is_redelivered(&self) -> bool {
         self.return_count > 0

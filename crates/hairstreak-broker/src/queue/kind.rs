@@ -22,7 +22,7 @@ impl QueueKind {
     /// All kinds.
     pub const ALL: [QueueKind; 2] = [QueueKind::Classic, QueueKind::Quorum];
 
-    /// The kind that valid arguments ask for. `None`: a stream.
+    /// Returns the kind that valid arguments request. `None`: a stream.
     pub(crate) fn of(arguments: &FieldTable) -> Option<QueueKind> {
         match arguments.get(QUEUE_TYPE).and_then(|kind| kind.as_bytes()) {
             Some(b"quorum") => Some(QueueKind::Quorum),

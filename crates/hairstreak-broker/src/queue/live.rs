@@ -24,7 +24,7 @@ const DECODED_BYTES: usize = 96;
 #[derive(Debug)]
 pub(crate) struct Queue {
     pub(crate) ready: Ready,
-    /// The consumers that can take messages. Without messages, those that could if there were any.
+    /// The consumers that can take messages. Without messages: the consumers that could take one if it came.
     pub(crate) rotation: Rotation,
     pub(crate) settings: Settings,
     /// The policies in the settings.
@@ -35,11 +35,11 @@ pub(crate) struct Queue {
     pub(crate) unacknowledged_bytes: u64,
     pub(crate) counts: QueueCounts,
     pub(crate) kind: QueueKind,
-    /// Whether messages expire by the queue's settings, or the queue has a maximum length.
+    /// True if messages expire by the queue's settings, or the queue has a maximum length.
     pub(crate) is_limited: bool,
-    /// Whether the queue is deleted, and remembered only for its unacknowledged messages.
+    /// True if the queue is deleted, and kept only for its unacknowledged messages.
     pub(crate) is_deleted: bool,
-    /// Whether the queue stands in the list of those to be dispatched.
+    /// True if the queue stands in the list of queues to dispatch.
     pub(crate) is_touched: bool,
     pub(crate) declaration: QueueDeclaration,
     /// The known arguments, decoded. The declaration keeps all.
@@ -50,9 +50,9 @@ pub(crate) struct Queue {
     pub(crate) consumers: Vec<ConsumerId>,
     /// The single active consumer.
     active: Option<ConsumerId>,
-    /// Since when, and how often, messages have to wait for consumers.
+    /// Share of time in which the queue can deliver to its consumers at once.
     pub(crate) capacity: Capacity,
-    /// When the queue was declared, asked for a message, or lost its last consumer.
+    /// Time of the last use: the declaration, a request for a message, or the loss of the last consumer.
     pub(crate) used_at: u64,
     /// The number of the queue among all that there have been: the number in the table is used again.
     pub(crate) serial: u64,
@@ -107,7 +107,7 @@ impl Queue {
         Settings::of(&self.arguments, &policies.effective())
     }
 
-    /// Other policies apply. `settings` are those with them.
+    /// Applies other policies. `settings` are the settings with them.
     pub(crate) fn set_policies(&mut self, policies: Applied, settings: Settings) {
         self.is_limited = settings.is_limiting();
         (self.policies, self.settings) = (policies, settings);
@@ -122,12 +122,12 @@ impl Queue {
         }
     }
 
-    /// How many messages the queue has to get rid of.
+    /// Returns the number of messages that the queue still has to process.
     pub(crate) fn load(&self) -> u64 {
         self.ready.count() as u64 + self.unacknowledged
     }
 
-    /// How many messages wait.
+    /// Returns the number of messages that wait.
     pub(crate) fn message_count(&self) -> u32 {
         self.ready.count().try_into().unwrap_or(u32::MAX)
     }
@@ -137,14 +137,14 @@ impl Queue {
         self.counts.stats(&self.ready, self.unacknowledged)
     }
 
-    /// A message goes to a consumer that settles it.
+    /// Counts a message delivered to a consumer that settles it.
     #[inline]
     pub(crate) fn note_unacknowledged(&mut self, body_size: u32) {
         self.unacknowledged += 1;
         self.unacknowledged_bytes += u64::from(body_size);
     }
 
-    /// When a message that comes now expires.
+    /// Returns the expiry time of a message that arrives now.
     #[inline]
     pub(crate) fn expiry_of(&self, expiration_ms: Option<u64>, now: u64) -> u64 {
         match (expiration_ms, self.settings.message_ttl_ms) {
@@ -153,7 +153,7 @@ impl Queue {
         }
     }
 
-    /// Whether a message that comes now is refused.
+    /// Returns true if a message that arrives now is refused.
     pub(crate) fn refuses(&self, body_size: usize) -> bool {
         self.settings.overflow != Overflow::DropHead
             && self
@@ -161,32 +161,33 @@ impl Queue {
                 .is_over(self.ready.count() as u64 + 1, self.ready.body_bytes() + body_size as u64)
     }
 
-    /// Whether the queue is longer than it may be.
+    /// Returns true if the queue exceeds its maximum length.
     fn is_too_long(&self) -> bool {
         self.settings.is_over(self.ready.count() as u64, self.ready.body_bytes())
     }
 
-    /// Whether the oldest message has to go: the queue is too long, and does not refuse what comes.
+    /// Returns true if the oldest message must go: the queue is too long, and accepts new messages.
     pub(crate) fn has_to_shorten(&self) -> bool {
         self.is_limited && self.settings.overflow == Overflow::DropHead && self.is_too_long()
     }
 
-    /// Whether a message that came back this often comes back no more.
+    /// Returns true if a message with this return count is not returned again.
     pub(crate) fn is_over_delivery_limit(&self, return_count: u16) -> bool {
         self.settings.delivery_limit.is_some_and(|limit| u64::from(return_count) > limit)
     }
 
-    /// Whether the consumer has the queue for itself. Quorum queues ignore that a consumer asks for it, as in RabbitMQ.
+    /// Returns true if the consumer has the queue for itself. As in RabbitMQ, quorum queues ignore a consumer's request for
+    /// exclusive use.
     pub(crate) fn is_exclusive_for(&self, declaration: &ConsumerDeclaration<'_>) -> bool {
         declaration.is_exclusive && self.kind == QueueKind::Classic
     }
 
-    /// Whether the queue has a consumer that wants no other.
+    /// Returns true if the queue has an exclusive consumer.
     pub(crate) fn is_in_exclusive_use(&self, consumers: &Consumers) -> bool {
         self.consumers.first().is_some_and(|first| consumers.get(*first).is_exclusive)
     }
 
-    /// Whether one consumer at a time takes messages.
+    /// Returns true if one consumer at a time takes messages.
     pub(crate) fn is_single_active(&self) -> bool {
         self.arguments.get("x-single-active-consumer").and_then(|value| value.as_bool()) == Some(true)
     }

@@ -1,10 +1,10 @@
-//! Queues: what is declared, the messages that wait, and who takes them.
+//! Queues: the declared queues, their waiting messages, and their consumers.
 //!
 //! - `declaration`, `arguments`: queues as clients declare them
-//! - `settings`: how a queue behaves, apart from what was declared
+//! - `settings`: the current settings of a queue, from its arguments and policies
 //! - `entries`, `ready`: the messages that wait, by priority and in their order
-//! - `consumer`, `rotation`: who takes messages, and whose turn it is
-//! - `live`, `counts`, `capacity`, `queues`: one queue, what it counts, and all of a virtual host
+//! - `consumer`, `rotation`: the consumers of a queue, and the order of their turns
+//! - `live`, `counts`, `capacity`, `queues`: one queue, its counters, and all queues of a virtual host
 //! - `death`: the headers of messages that died or came back
 
 mod arguments;

@@ -22,9 +22,9 @@ pub(crate) struct Queues {
     entry_bytes: usize,
     /// The memory of the names and of the arguments, in bytes.
     declared_bytes: usize,
-    /// How many queues there have been.
+    /// Number of queues ever added.
     added_count: u64,
-    /// The counters of queues that are gone, by kind.
+    /// The counters of deleted queues, by kind.
     past: [QueueStats; QueueKind::ALL.len()],
 }
 
@@ -33,7 +33,7 @@ impl Queues {
         Queues::default()
     }
 
-    /// How many queues there are.
+    /// Returns the number of queues.
     pub(crate) fn count(&self) -> usize {
         self.names.len()
     }
@@ -69,7 +69,7 @@ impl Queues {
         self.names.get(name).copied()
     }
 
-    /// Whether the queue with this serial is there, and has this number.
+    /// Returns true if the queue with this serial exists, and has this number.
     pub(crate) fn is_there(&self, id: QueueId, serial: u64) -> bool {
         self.slab.get(id.0 as usize).is_some_and(|queue| queue.serial == serial && !queue.is_deleted)
     }
@@ -102,7 +102,7 @@ impl Queues {
         self.slab.iter().map(|(_, queue)| queue)
     }
 
-    /// The queue is gone. Its number is free once nothing is unacknowledged.
+    /// Removes the queue. Its number is free once all its deliveries are settled.
     pub(crate) fn delete(&mut self, id: QueueId) {
         let queue = &mut self.slab[id.0 as usize];
         queue.is_deleted = true;
@@ -122,14 +122,15 @@ impl Queues {
         self.past[queue.kind as usize] += queue.stats();
     }
 
-    /// The counters of all queues of a kind, those that are gone included. Visits each queue.
+    /// Returns the counters of all queues of a kind, deleted queues included. Visits each queue.
     pub(crate) fn stats(&self, kind: QueueKind) -> QueueStats {
         let mut sum = self.past[kind as usize];
         self.iter().filter(|queue| queue.kind == kind).for_each(|queue| sum += queue.stats());
         sum
     }
 
-    /// Deliveries, whose bodies have so many bytes, are acknowledged, or settled in another way. Returns whether the queue still exists.
+    /// Settles deliveries whose bodies have `body_bytes` bytes: acknowledged, or in another way. Returns true if the queue still
+    /// exists.
     #[inline]
     pub(crate) fn settle(&mut self, id: QueueId, count: u32, body_bytes: u64, is_acked: bool) -> bool {
         let (queue, count) = (&mut self.slab[id.0 as usize], u64::from(count));
@@ -141,7 +142,7 @@ impl Queues {
             queue.counts.returned += count;
         }
         if queue.is_deleted {
-            // A delivery that returns has no queue any more.
+            // A returned delivery of a deleted queue has no queue to return to.
             queue.counts.gone += if is_acked { 0 } else { count };
             if queue.unacknowledged == 0 {
                 self.remove(id);

@@ -1,6 +1,6 @@
 //! `Ready`: the messages that wait in a queue, a list for each priority.
 //!
-//! Invariants: `occupied` has a bit for each list that is not empty; the counts and bytes are those of all lists together.
+//! Invariants: `occupied` has a bit for each list that is not empty; the counts and bytes are the sums over all lists.
 
 use super::entries::{Entries, Entry, NEVER};
 
@@ -15,7 +15,7 @@ pub(crate) struct Ready {
     body_bytes: u64,
     memory_bytes: usize,
     arrived_count: u64,
-    /// Whether a message that expires has come since the lists were empty.
+    /// True if an expiring message has come since the lists were empty.
     may_expire: bool,
 }
 
@@ -54,13 +54,13 @@ impl Ready {
         self.memory_bytes
     }
 
-    /// Whether a message that waits may expire.
+    /// Returns true if a waiting message may expire.
     #[inline]
     pub(crate) fn may_expire(&self) -> bool {
         self.may_expire
     }
 
-    /// A message arrives, to wait or to go to a consumer at once.
+    /// Counts an arriving message, which waits or is delivered at once.
     #[inline]
     pub(crate) fn note_arrival(&mut self) {
         self.arrived_count += 1;
@@ -72,7 +72,7 @@ impl Ready {
         self.arrived_count
     }
 
-    /// How many messages have arrived in all.
+    /// Returns the number of messages that have arrived in all.
     pub(crate) fn arrived_count(&self) -> u64 {
         self.arrived_count
     }
@@ -129,7 +129,7 @@ impl Ready {
         self.front().filter(|front| front.expires_at <= now).copied()
     }
 
-    /// When the first message expires; [`NEVER`].
+    /// Returns the expiry time of the first message, or [`NEVER`].
     pub(crate) fn next_expiry(&self) -> u64 {
         if !self.may_expire {
             return NEVER;

@@ -1,6 +1,6 @@
 //! `Rotation`: the consumers of a queue that can take messages, in turns.
 //!
-//! A consumer without credit is not here, so that it costs nothing until it has credit again.
+//! A consumer without credit is not in the rotation, so that it costs nothing until it has credit again.
 
 use std::collections::VecDeque;
 
@@ -19,7 +19,7 @@ impl Rotation {
         self.levels.is_empty()
     }
 
-    /// The consumer whose turn it is.
+    /// Returns the consumer whose turn is next.
     #[inline]
     pub(crate) fn first(&self) -> Option<ConsumerId> {
         self.levels.first()?.1.front().copied()

@@ -1,5 +1,5 @@
-//! `Settings`: how a queue behaves now. Computed from what was declared and from the policies that apply. Policies act on
-//! live queues because nothing else reads the declared arguments.
+//! `Settings`: the current settings of a queue. Computed from the declared arguments and from the policies that apply. Policies
+//! act on live queues because nothing else reads the declared arguments.
 //!
 //! | setting | argument and policy together |
 //! |---|---|
@@ -15,7 +15,7 @@ use super::kind::QueueKind;
 /// The fate of a message for which a queue has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Overflow {
-    /// The oldest message goes.
+    /// The oldest message is dropped.
     #[default]
     DropHead,
     /// The new message is refused.
@@ -24,7 +24,7 @@ pub(crate) enum Overflow {
     RejectPublishDeadLetter,
 }
 
-/// Where dead letters of a queue go.
+/// Destination of the dead letters of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeadLetterTarget {
     pub(crate) exchange: Box<[u8]>,
@@ -32,17 +32,17 @@ pub(crate) struct DeadLetterTarget {
     pub(crate) routing_key: Option<Box<[u8]>>,
 }
 
-/// How a queue behaves now.
+/// The current settings of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// After how long without use the queue goes, in milliseconds.
+    /// Time without use after which the queue is deleted, in milliseconds.
     pub(crate) expires_ms: Option<u64>,
     pub(crate) message_ttl_ms: Option<u64>,
     pub(crate) length_max: u64,
     pub(crate) body_bytes_max: u64,
     pub(crate) overflow: Overflow,
     pub(crate) dead_letter: Option<DeadLetterTarget>,
-    /// How often a message may come back; only quorum queues have a limit.
+    /// Maximum number of returns of a message; only quorum queues have a limit.
     pub(crate) delivery_limit: Option<u64>,
 }
 
@@ -65,19 +65,19 @@ impl Settings {
         }
     }
 
-    /// Whether messages may be refused or dropped by these settings.
+    /// Returns true if messages may be refused or dropped by these settings.
     pub(crate) fn is_limiting(&self) -> bool {
         self.message_ttl_ms.is_some() || self.length_max != u64::MAX || self.body_bytes_max != u64::MAX
     }
 
-    /// Whether a queue of this length is too long.
+    /// Returns true if a queue of this length is too long.
     #[inline]
     pub(crate) fn is_over(&self, count: u64, body_bytes: u64) -> bool {
         count > self.length_max || body_bytes > self.body_bytes_max
     }
 }
 
-/// Where settings come from.
+/// Sources of the settings.
 struct Source<'a> {
     arguments: &'a FieldTable,
     policy: &'a FieldTable,

@@ -58,7 +58,7 @@ pub(super) struct Channel {
 }
 
 impl Channel {
-    /// Whether all consumers together have a prefetch count.
+    /// Returns true if all consumers together have a prefetch count.
     #[inline]
     pub(super) fn has_prefetch(&self) -> bool {
         self.prefetch != u32::MAX
@@ -81,7 +81,7 @@ impl Channel {
         self.reply_count += 1;
     }
 
-    /// The counters. The deliveries follow from the tags, from the settled deliveries and from those to be settled.
+    /// Returns the counters. The deliveries are computed from the tags, from the settled deliveries and from the unsettled ones.
     pub(super) fn stats(&self) -> ChannelStats {
         let mut stats = self.counted;
         let messages = &mut stats.messages;
@@ -102,7 +102,7 @@ impl Channel {
         self.held.iter()
     }
 
-    /// The deliveries that the channel has to settle.
+    /// Returns the unsettled deliveries of the channel.
     #[inline]
     pub(super) fn unacked(&self) -> &UnackedRing {
         &self.unacked
@@ -120,7 +120,7 @@ pub(super) struct ReplyConsumer {
 /// A connection.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
-    /// Whether the connection takes no more deliveries now.
+    /// True if the connection takes no more deliveries now.
     pub(super) is_full: bool,
     pub(super) channels: Vec<ChannelId>,
     pub(super) exclusive_queues: Vec<QueueId>,
@@ -214,7 +214,7 @@ impl Channels {
         id
     }
 
-    /// Removes a channel, whose deliveries are settled.
+    /// Removes a channel. All its deliveries are settled.
     pub(super) fn close(&mut self, id: ChannelId) {
         let channel = self.channels.remove(id.0 as usize);
         self.delivery_bytes -= channel.delivery_bytes();
@@ -250,7 +250,7 @@ impl Channels {
         self.connections.get(id.0 as usize)
     }
 
-    /// Whether the connection takes no more deliveries now. The connection has, or had, a channel.
+    /// Returns true if the connection takes no more deliveries now. The connection has, or had, a channel.
     #[inline]
     pub(super) fn is_full(&self, id: ConnectionId) -> bool {
         self.connections[id.0 as usize].is_full
@@ -298,7 +298,8 @@ impl Channels {
         self.change_deliveries(id, |channel| channel.unacked.take_first_run(last, messages))
     }
 
-    /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns their number. The channel has the tag.
+    /// Takes the delivery with that tag, or with `multiple` all up to the tag, for a transaction. Returns their number. The
+    /// channel has the tag.
     pub(super) fn hold(&mut self, id: ChannelId, tag: u64, multiple: bool) -> usize {
         let mut taken = Vec::new();
         if multiple {
@@ -324,7 +325,7 @@ impl Channels {
         })
     }
 
-    /// Deliveries that are held are to be settled once more. Returns how many deliveries that has moved.
+    /// Makes the held deliveries unsettled again. Returns the number of moved deliveries.
     pub(super) fn release_held(&mut self, id: ChannelId) -> usize {
         let held = self.take_held(id, usize::MAX);
         held.len() + self.change_deliveries(id, |channel| channel.unacked.put_back(held))

@@ -1,4 +1,4 @@
-//! `Chores`: operations that take more than one call. The virtual host goes on with them in later calls of `handle_timeout`.
+//! `Chores`: operations that take more than one call. The virtual host continues them in later calls of `handle_timeout`.
 //!
 //! ```text
 //!   operation --- steps for all? --- yes ---> done in its call
@@ -6,8 +6,8 @@
 //!                      no ---> chore, goes on in slices ---> done: the connection that ordered it is woken
 //! ```
 //!
-//! A connection that has ordered a chore waits for its end with all that it sends later. A connection that is gone leaves its chores behind: they come to
-//! their end.
+//! A connection that has ordered a chore waits for its end with all later requests. A closed connection leaves its chores behind:
+//! they are still completed.
 
 use std::collections::VecDeque;
 
@@ -34,7 +34,7 @@ pub(super) enum Chore {
     CloseChannel(ChannelId),
     CloseConnection(ConnectionId),
     DeleteQueue(QueueId),
-    /// Messages that were purged, or whose queue is deleted, are dropped.
+    /// Dropping of messages that were purged, or whose queue is deleted.
     Drop(Ready),
     /// Exchanges that are being deleted go.
     DeleteExchanges,
@@ -42,7 +42,7 @@ pub(super) enum Chore {
 }
 
 impl Chore {
-    /// Whether the chore is of no use when the connection that ordered it is gone: all that the connection has is given back then.
+    /// Returns true if the chore is useless after its connection has ended. All that the connection has is given back then.
     fn ends_with_connection(&self) -> bool {
         matches!(self, Chore::Settle { .. } | Chore::SettleHeld { .. } | Chore::CloseChannel(_))
     }
@@ -69,7 +69,7 @@ impl Chores {
         self.0.pop_front()
     }
 
-    /// Ends the chores of a closed channel, whose unsettled deliveries are given back. Returns the number of ended chores.
+    /// Ends the chores of a closed channel, whose unsettled deliveries are returned. Returns the number of ended chores.
     pub(super) fn forget_channel(&mut self, closed: ChannelId) -> usize {
         let before = self.0.len();
         self.0.retain(|(_, chore)| match chore {
@@ -79,7 +79,7 @@ impl Chores {
         before - self.0.len()
     }
 
-    /// Forgets the owner of a connection's chores, because the connection is gone.
+    /// Forgets the owner of a connection's chores, because the connection has ended.
     pub(super) fn forget_owner(&mut self, connection: ConnectionId) {
         self.0.retain(|(owner, chore)| *owner != Some(connection) || !chore.ends_with_connection());
         self.0

@@ -42,7 +42,7 @@ pub(super) fn touch(parts: &mut Parts, id: QueueId) {
     }
 }
 
-/// The consumer whose turn it is. Consumers without credit leave the rotation until they have credit again.
+/// Returns the consumer whose turn is next. Consumers without credit leave the rotation until they have credit again.
 #[inline]
 pub(super) fn next_consumer(parts: &mut Parts, id: QueueId) -> Option<ConsumerId> {
     loop {
@@ -169,7 +169,7 @@ pub(super) fn settle(parts: &mut Parts, channel: ChannelId, settled: &Settled) -
     parts.queues.settle(queue, count, body_bytes, is_acked)
 }
 
-/// Whether consumers of the channel may wait because of a limit of the whole channel.
+/// Returns true if consumers of the channel may wait because of a limit of the whole channel.
 #[inline]
 pub(super) fn is_limited(parts: &Parts, channel: ChannelId) -> bool {
     let channel = parts.channels.get(channel);
@@ -185,7 +185,7 @@ pub(super) fn last_of(parts: &Parts, channel: ChannelId, tag: u64) -> Result<u64
     }
 }
 
-/// Whether a consumer can take one more message.
+/// Returns true if the consumer can take one more message.
 #[inline]
 fn can_take(channels: &Channels, consumer: &Consumer, unacknowledged_max: usize) -> bool {
     let channel = channels.get(consumer.channel);

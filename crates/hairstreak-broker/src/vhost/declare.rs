@@ -29,7 +29,7 @@ pub(super) fn declare_queue(
         return status;
     }
     check_queue_name(&declaration.name)?;
-    // A queue that goes with its connection does not outlive the node.
+    // A queue that is deleted with its connection does not survive a restart of the node.
     declaration.is_durable &= !declaration.is_exclusive;
     parts.settings.complete(&mut declaration);
     let declared = match parts.queues.find(&declaration.name) {
@@ -150,7 +150,7 @@ pub(super) fn check_queue(
     Ok(parts.queues.get(id).status())
 }
 
-/// The answer to a declaration of an address for direct replies, which says whether a consumer waits there.
+/// Returns the answer to a declaration of an address for direct replies: the existence of a consumer there.
 fn reply_status(parts: &Parts, name: &[u8]) -> Option<Result<QueueStatus, Refusal>> {
     if !is_of_replies(name) {
         return None;
@@ -242,13 +242,13 @@ fn restore_binding(parts: &mut Parts, binding: &BindingInfo) -> Result<(), Refus
     parts.exchanges.restore_binding(binding, Some(queue))
 }
 
-/// Whether a declaration of this name asks about direct replies.
+/// Returns true if a declaration of this name asks about direct replies.
 fn is_of_replies(name: &[u8]) -> bool {
     name == REPLY_TO || is_address(name)
 }
 
-/// The part of a declaration that RabbitMQ checks before the user's right to configure the queue. Returns whether the user needs the right: no
-/// user does for `amq.rabbitmq.reply-to` and reply addresses, which are no queues.
+/// Does the checks that RabbitMQ makes before the user's right to configure the queue. Returns true if the user needs the right.
+/// No right is needed for `amq.rabbitmq.reply-to` and reply addresses, which are no queues.
 ///
 /// # Errors
 ///
@@ -265,7 +265,7 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// Drops messages that no queue has any more, as far as there are steps. Returns whether none is left.
+/// Drops messages of removed queues, as far as there are steps. Returns true if none is left.
 pub(super) fn drop_messages(parts: &mut Parts, ready: &mut Ready) -> bool {
     let before = ready.memory_bytes();
     while let Some(front) = ready.front().copied() {

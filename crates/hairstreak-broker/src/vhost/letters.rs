@@ -1,4 +1,4 @@
-//! `Letters`: dead messages on their way to the dead letter exchanges of their queues.
+//! `Letters`: dead messages that wait for the dead letter exchanges of their queues.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ pub(super) struct Letter {
     pub(super) reason: Reason,
 }
 
-/// Dead messages on their way, and the buffers to write them again.
+/// Waiting dead messages, and the buffers to rewrite them.
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     letters: VecDeque<Letter>,
@@ -40,7 +40,7 @@ impl Letters {
         Some((self.letters.pop_front()?, self.first.take()))
     }
 
-    /// The first letter goes on in a later call.
+    /// Puts the first letter back, to continue in a later call.
     pub(super) fn put_back(&mut self, letter: Letter, rest: Option<Box<Publishing>>) {
         self.letters.push_front(letter);
         self.first = rest;

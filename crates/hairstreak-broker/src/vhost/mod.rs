@@ -7,14 +7,15 @@
 //!              --------------------------------------------------------------------> |  Room: More, Full
 //! ```
 //!
-//! - Every call with effects borrows a [`HostOutbox`]. The machine uses the outbox at once and keeps nothing of it.
+//! - Every call with effects borrows a [`HostOutbox`]. The machine uses the outbox during the call only.
 //! - `now` is the time in milliseconds since 1970 and never runs backwards. The driver asks its clock once for each batch.
-//! - A refused request gets a [`Refusal`](crate::Refusal). The scope of its reply code tells the server to close the channel or the connection.
+//! - A refused request gets a [`Refusal`](crate::Refusal). The server closes the channel or the connection, by the scope of its
+//!   reply code.
 //!
 //! Files:
 //! - `options`, `outbox`, `route`, `publishing`: the arguments of calls, and messages that take more than one call
-//! - `channels`, `unacked`: connections and channels, and the deliveries that each channel has to settle
-//! - `timers`, `letters`, `chores`, `names`: expiry, dead letters on their way, operations that go on, names that are given
+//! - `channels`, `unacked`: connections and channels, and the unsettled deliveries of each channel
+//! - `timers`, `letters`, `chores`, `names`: expiry, waiting dead letters, operations in several calls, generated names
 //! - `parts`: the parts of the machine, and one call
 //! - `declare`, `consumers`, `credit`, `views`: functions on the parts without effects on consumers
 //! - `turn`: the operations with effects

@@ -1,4 +1,4 @@
-//! Names: those that the virtual host gives, and how texts show those of queues.
+//! Names: generated names, and the names of queues in texts.
 
 use std::collections::hash_map::RandomState;
 use std::fmt;

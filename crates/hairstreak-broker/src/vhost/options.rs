@@ -7,8 +7,8 @@ use crate::queue::{QUEUE_TYPE, QueueDeclaration, QueueKind};
 pub struct Limits {
     /// Queues. One more is refused when it is declared.
     pub queues_max: usize,
-    /// The memory of the names and arguments of queues, in bytes. Exchanges with their bindings have the same limit, and so have consumers. One object more is
-    /// refused.
+    /// Maximum memory of the names and arguments of queues, in bytes. Exchanges with their bindings have the same limit, and so
+    /// have consumers. One object more is refused.
     pub declared_bytes_max: usize,
     /// Channels. One more is refused when it is opened.
     pub channels_max: usize,
@@ -16,16 +16,17 @@ pub struct Limits {
     pub consumers_per_channel_max: usize,
     /// Unacknowledged deliveries of one channel. At the limit the channel's consumers that acknowledge wait.
     pub unacknowledged_per_channel_max: usize,
-    /// Messages in memory, those that wait and those unacknowledged. One more is refused (nack).
+    /// Maximum number of messages in memory, waiting or unacknowledged. One more is refused (nack).
     pub messages_max: usize,
-    /// Messages that expire, or are dead-lettered because a queue is too long, in one call. The others follow in
-    /// `handle_timeout`, which is due at once.
+    /// Maximum number of messages that expire, or are dead-lettered because a queue is too long, in one call. The others follow
+    /// in `handle_timeout`, which is due at once.
     pub slice_max: usize,
-    /// Steps of one call, each about a queue entry. The rest of the work follows in `handle_timeout`, which is due at once.
+    /// Maximum number of steps of one call, each about a queue entry. The rest of the work follows in `handle_timeout`, which is
+    /// due at once.
     pub steps_max: usize,
 }
 
-/// The settings that operators change while a virtual host lives. Queues that are there stay.
+/// The settings that operators change while a virtual host lives. Existing queues stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSettings {
     /// Queues, beside [`Limits::queues_max`].
@@ -36,7 +37,7 @@ pub struct HostSettings {
 }
 
 impl HostSettings {
-    /// Gives a declaration that does not say a type the default type.
+    /// Sets the default type of a declaration without a type.
     pub(super) fn complete(&self, declaration: &mut QueueDeclaration) {
         let Some(queue_type) = &self.default_queue_type else { return };
         let arguments = &mut declaration.arguments;

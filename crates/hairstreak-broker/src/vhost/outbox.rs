@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::message::MessageView;
 
-/// A connection to a virtual host. The server chooses the number; a small one costs little.
+/// A connection to a virtual host. The server chooses the number; small numbers need less memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConnectionId(pub u32);
 
@@ -14,8 +14,8 @@ pub struct ConnectionId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChannelId(pub u32);
 
-/// A consumer of a virtual host, or the reply consumer of a channel. A number is used again after the consumer is gone
-/// and its deliveries are settled, and stands for one consumer until then.
+/// A consumer of a virtual host, or the reply consumer of a channel. A number stands for one consumer at a time. It is reused
+/// after the consumer is cancelled and its deliveries are settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ConsumerId(pub u32);
 
@@ -32,12 +32,12 @@ pub struct Recipient {
     pub consumer_tag: Box<[u8]>,
 }
 
-/// Whether a connection takes more deliveries.
+/// Room for more deliveries to a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Room {
     /// The connection takes more.
     More,
-    /// The connection has taken this delivery, and takes no more until `VirtualHost::handle_room`.
+    /// The connection has taken this delivery, and accepts no more until `VirtualHost::handle_room`.
     Full,
 }
 
@@ -54,10 +54,10 @@ pub trait HostOutbox {
         message: &MessageView<'_>,
     ) -> Room;
 
-    /// The broker cancelled the consumer, because its queue is gone.
+    /// Notifies the consumer that the broker cancelled it, because its queue was deleted.
     fn cancel(&mut self, to: &Recipient);
 
-    /// The connection need not wait any more: `VirtualHost::has_to_wait`.
+    /// Ends the wait of the connection: `VirtualHost::has_to_wait`.
     fn wake(&mut self, _connection: ConnectionId) {}
 
     /// The connection has left: nothing of it is in the host, and its number may be used again.
@@ -69,7 +69,7 @@ pub(super) const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
 /// The prefix of each address.
 pub(super) const ADDRESS_PREFIX: &str = "amq.rabbitmq.reply-to.";
 
-/// Whether a routing key is an address of direct replies.
+/// Returns true if a routing key is an address of direct replies.
 #[inline]
 pub(super) fn is_address(key: &[u8]) -> bool {
     key.starts_with(ADDRESS_PREFIX.as_bytes())

@@ -1,4 +1,5 @@
-//! `Parts`: the parts of a virtual host, each of which owns its fields. `Turn`: one call of the virtual host, which lets the parts work together.
+//! `Parts`: the parts of a virtual host, each of which owns its fields. `Turn`: one call of the virtual host, which lets the
+//! parts work together.
 
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ impl Parts {
         }
     }
 
-    /// Goes on with an operation in later calls. `owner` has to wait.
+    /// Continues an operation in later calls. `owner` has to wait.
     pub(super) fn put_off(&mut self, owner: Option<ConnectionId>, chore: Chore) {
         if let Some(owner) = owner {
             self.channels.connection_mut(owner).chore_count += 1;

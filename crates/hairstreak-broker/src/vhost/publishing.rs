@@ -1,7 +1,9 @@
-//! `Publishing`: a message that takes more than one call: its way through the exchanges is long, or it goes to very many queues.
+//! `Publishing`: a message that takes more than one call. Its way through the exchanges is long, or it is routed to very many
+//! queues.
 //!
-//! Meanwhile others may publish, and queues may come and go. Each queue has the messages of one channel in order, because the channel waits. A queue that is
-//! declared later gets nothing, and a deleted queue is passed over, even if another queue has its number now.
+//! In between others may publish, and queues may be declared or deleted. Each queue has the messages of one channel in order,
+//! because the channel waits. A queue that is declared later does not get the message. A deleted queue is skipped, even if
+//! another queue has its number now.
 
 use hairstreak_base::Bytes;
 
@@ -16,7 +18,7 @@ use crate::queue::{QueueId, Reason};
 pub struct PublishedBy {
     /// The channel.
     pub channel: ChannelId,
-    /// Whether the message comes back if it has no queue.
+    /// True if the message is returned when it has no queue.
     pub is_mandatory: bool,
 }
 
@@ -27,7 +29,7 @@ pub struct PublishRun {
     pub message_count: u64,
     /// The number of messages that a queue refused.
     pub refused_count: u64,
-    /// Whether messages without a queue come back.
+    /// True if messages without a queue are returned.
     pub is_mandatory: bool,
 }
 
@@ -43,7 +45,7 @@ impl PublishRun {
 /// The outcome of a message that took more than one call.
 #[derive(Debug)]
 pub struct Outcome {
-    /// Whether the message comes back if it has no queue.
+    /// True if the message is returned when it has no queue.
     pub is_mandatory: bool,
     /// The result of the routing.
     pub published: Published,
@@ -96,7 +98,7 @@ impl OwnedMessage {
     }
 }
 
-/// A message on its way to its queues.
+/// A message that has not reached all its queues.
 #[derive(Debug)]
 pub(super) struct Publishing {
     /// The publisher; `None`: a dead letter.

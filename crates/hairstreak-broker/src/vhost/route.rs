@@ -19,7 +19,7 @@ pub struct Route {
     pub(super) names_one: bool,
     /// The generation of the topology that the route holds for.
     pub(super) generation: u64,
-    /// Whether further messages may take the route.
+    /// True if further messages may take the route.
     pub(super) may_be_kept: bool,
     /// The rest of the way, if it takes more steps than one call has.
     pub(super) unrouted: Option<Box<Unrouted>>,
@@ -43,13 +43,13 @@ impl Route {
         self.targets.len()
     }
 
-    /// The number of queues that `publish_out` counts. A single queue counts by its name, whether the queue exists or not, as in RabbitMQ. Each of several queues
-    /// counts if the queue exists.
+    /// Returns the number of queues that `publish_out` counts. As in RabbitMQ a single queue counts by its name, even if the
+    /// queue does not exist. Each of several queues counts if the queue exists.
     pub(super) fn counted_queue_count(&self) -> usize {
         if self.names_one { 1 } else { self.targets.len() }
     }
 
-    /// Whether messages take more than one call: they are to be published by `VirtualHost::publish_slowly`.
+    /// Returns true if a message takes more than one call. Such messages go through `VirtualHost::publish_slowly`.
     #[inline]
     pub fn is_long(&self) -> bool {
         self.unrouted.is_some() || self.targets.len() > QUEUE_COUNT_MAX
@@ -86,7 +86,7 @@ pub enum Published {
     Unroutable,
     /// A queue refused the message: nack.
     Refused,
-    /// The route does not hold any more, and nothing has happened: resolve the route, and publish again.
+    /// The route does not hold any more, and the call had no effect: resolve the route, and publish again.
     Stale,
 }
 

@@ -44,12 +44,12 @@ impl Delivery {
     }
 }
 
-/// Takes what the virtual host says.
+/// Records the output of the virtual host.
 #[derive(Default)]
 struct Said {
     deliveries: Vec<Delivery>,
     cancelled: Vec<String>,
-    /// Connections that have room for that many more deliveries; those without an entry always have room.
+    /// Remaining room of connections for deliveries; connections without an entry always have room.
     room: std::collections::HashMap<ConnectionId, usize>,
 }
 
@@ -88,7 +88,7 @@ impl HostOutbox for Said {
     }
 }
 
-/// A virtual host, its clock, and what it said.
+/// A virtual host, its clock, and its output.
 struct Bench {
     host: VirtualHost,
     now: u64,
@@ -250,7 +250,7 @@ impl Bench {
         self.try_get(channel, queue, no_ack).unwrap()
     }
 
-    /// Takes a message, with the count of those that still wait.
+    /// Takes a message. Returns the message and the number of messages that still wait.
     fn try_get(
         &mut self,
         channel: ChannelId,

@@ -43,7 +43,7 @@ impl Timers {
         self.queues.cancel(queue.0);
     }
 
-    /// A queue whose first message may have expired.
+    /// Returns a queue whose first message may have expired.
     pub(super) fn pop_message_expiry(&mut self, now: u64) -> Option<QueueId> {
         self.messages.pop_due(now).map(QueueId)
     }

@@ -1,8 +1,8 @@
-//! `UnackedRing`: the deliveries that a channel has to settle, by delivery tag.
+//! `UnackedRing`: the unsettled deliveries of a channel, by delivery tag.
 //!
-//! Tags rise by one, so that the place of a tag follows from the first tag as long as no delivery without acknowledgement
-//! came between. A settled delivery in the middle leaves a gap, which goes when the gap comes to the front, or with all
-//! others when half of the ring is gaps.
+//! Tags rise by one. The place of a tag follows from the first tag as long as no delivery without acknowledgement came between. A
+//! settled delivery in the middle leaves a gap. It is removed when it comes to the front, or with all others when half of the
+//! ring is gaps.
 //!
 //! Invariants: the tags rise strictly; the first delivery is no gap.
 //!
@@ -18,7 +18,7 @@ use crate::queue::{Entry, QueueId};
 const SPARE_LENGTH: usize = 256;
 /// A ring shorter than this keeps its gaps.
 const GAPPED_LENGTH: usize = 64;
-/// The most deliveries that are taken at once.
+/// Maximum number of deliveries that are taken at once.
 const RUN_LENGTH: usize = 256;
 
 /// The queue of a gap.
@@ -56,7 +56,7 @@ impl Unacked {
     }
 }
 
-/// The deliveries that a channel has to settle.
+/// The unsettled deliveries of a channel.
 #[derive(Debug, Default)]
 pub(super) struct UnackedRing {
     ring: VecDeque<Unacked>,
@@ -110,7 +110,7 @@ impl UnackedRing {
         count
     }
 
-    /// Puts a delivery into the gap that it has left. Returns false if the gap is gone.
+    /// Puts a delivery back into its gap. Returns false if the gap was removed.
     fn fill_gap(&mut self, unacked: Unacked) -> bool {
         let place = self.ring.binary_search_by_key(&unacked.tag, |other| other.tag);
         if let Ok(place) = place {
@@ -130,7 +130,7 @@ impl UnackedRing {
         (!self.ring[place].is_gap()).then_some(place)
     }
 
-    /// Whether a delivery with that tag is to be settled.
+    /// Returns true if a delivery with that tag awaits settlement.
     pub(super) fn contains(&self, tag: u64) -> bool {
         self.place_of(tag).is_some()
     }
@@ -167,8 +167,8 @@ impl UnackedRing {
         Some(first)
     }
 
-    /// Takes the first deliveries out, as far as their tags are at most `last` and they are of one queue and one consumer. `messages` gets their messages in
-    /// place of what was in it.
+    /// Takes the first deliveries out, as far as their tags are at most `last` and they are of one queue and one consumer. Their
+    /// messages replace the content of `messages`.
     #[inline]
     pub(super) fn take_first_run(
         &mut self,
@@ -188,7 +188,7 @@ impl UnackedRing {
         Some((first.queue, first.consumer()))
     }
 
-    /// Whether one more delivery takes no memory.
+    /// Returns true if one more delivery takes no memory.
     #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.ring.len() < self.ring.capacity()

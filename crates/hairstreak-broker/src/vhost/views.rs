@@ -44,8 +44,8 @@ pub(super) fn queue_info(parts: &Parts, id: QueueId, queue: &Queue) -> QueueInfo
     }
 }
 
-/// The earlier of the timestamps of the first message that waits, and of the first that a consumer has. Only the first [`HEAD_DELIVERIES_MAX`]
-/// deliveries of a channel are searched.
+/// Returns the earlier one of two timestamps: of the first waiting message, and of the first delivered one. Only the first
+/// [`HEAD_DELIVERIES_MAX`] deliveries of a channel are searched.
 fn head_timestamp(parts: &Parts, id: QueueId, queue: &Queue) -> Option<u64> {
     let Parts { consumers, channels, store, .. } = parts;
     let first_of = |consumer: &ConsumerId| {

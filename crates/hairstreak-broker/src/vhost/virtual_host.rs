@@ -51,7 +51,7 @@ impl VirtualHost {
         VirtualHost::with_pool(name, limits, Arc::new(SegmentPool::new(0)))
     }
 
-    /// The same, with memory from a pool that it shares with other hosts, on any threads.
+    /// Creates a virtual host that shares the memory of a pool with other hosts, on any threads.
     pub fn with_pool(name: &str, limits: Limits, pool: Arc<SegmentPool>) -> VirtualHost {
         VirtualHost { parts: Parts::new(name, limits, pool) }
     }
@@ -106,8 +106,8 @@ impl VirtualHost {
         &mut self.parts.channels
     }
 
-    /// Whether an operation of the connection takes more than one call and is not done. The host wakes the connection at the end. Until then the connection sends
-    /// no answers and no further requests.
+    /// Returns true if an operation of the connection takes more than one call and is not done. The host wakes the connection at
+    /// the end. Until then the connection sends no answers and no further requests.
     #[inline]
     pub fn has_to_wait(&self, connection: ConnectionId) -> bool {
         !self.parts.chores.is_empty()
@@ -136,7 +136,7 @@ impl VirtualHost {
     ///
     /// # Errors
     ///
-    /// Those of [`Exchanges::delete`].
+    /// The errors of [`Exchanges::delete`].
     pub fn delete_exchange(
         &mut self,
         owner: ConnectionId,
@@ -155,8 +155,9 @@ impl VirtualHost {
     ///
     /// # Errors
     ///
-    /// RabbitMQ's: `ACCESS_REFUSED` for a reserved name, `RESOURCE_LOCKED` for an exclusive queue of another connection,
-    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments, at [`Limits::queues_max`], at [`Limits::declared_bytes_max`] and at the operator's limit.
+    /// RabbitMQ's errors. `ACCESS_REFUSED` for a reserved name, `RESOURCE_LOCKED` for an exclusive queue of another connection.
+    /// `PRECONDITION_FAILED` for invalid or inequivalent arguments, at [`Limits::queues_max`], at [`Limits::declared_bytes_max`]
+    /// and at the operator's limit.
     pub fn declare_queue(
         &mut self,
         owner: ConnectionId,
@@ -211,7 +212,7 @@ impl VirtualHost {
     ///
     /// # Errors
     ///
-    /// `NOT_FOUND`, `RESOURCE_LOCKED`, and those of the exchange.
+    /// `NOT_FOUND`, `RESOURCE_LOCKED`, and the errors of the exchange.
     pub fn bind_queue(
         &mut self,
         owner: ConnectionId,
@@ -227,7 +228,7 @@ impl VirtualHost {
     ///
     /// # Errors
     ///
-    /// `RESOURCE_LOCKED`, and those of the exchange.
+    /// `RESOURCE_LOCKED`, and the errors of the exchange.
     pub fn unbind_queue(
         &mut self,
         owner: ConnectionId,
@@ -239,13 +240,15 @@ impl VirtualHost {
         unbind_queue(&mut self.parts, owner, queue, exchange, routing_key, arguments)
     }
 
-    /// Restores an exchange, a queue or a binding when the node starts: whatever its name, and beyond every limit. Exchanges and queues come before the
-    /// bindings between them. An object that is there already and is the same is no error. Nothing is recorded.
+    /// Restores an exchange, a queue or a binding when the node starts. Any name is accepted, and no limit applies. Exchanges and
+    /// queues come before the bindings between them. An object that exists already and is the same is no error. Nothing is
+    /// recorded.
     ///
     /// # Errors
     ///
-    /// The texts are those of declaring and binding. `PRECONDITION_FAILED`: arguments are invalid, or another object has the name. `COMMAND_INVALID`: the type of the exchange is unknown. `NOT_FOUND`: an end of the binding is
-    /// missing. `NOT_IMPLEMENTED`: the change takes something away.
+    /// The texts of declaring and binding. `PRECONDITION_FAILED`: arguments are invalid, or another object has the name.
+    /// `COMMAND_INVALID`: the type of the exchange is unknown. `NOT_FOUND`: an end of the binding is missing. `NOT_IMPLEMENTED`:
+    /// the change takes something away.
     pub fn restore(&mut self, change: &Change, now: u64) -> Result<(), Refusal> {
         restore(&mut self.parts, change, now)
     }
@@ -257,9 +260,9 @@ impl VirtualHost {
     }
 }
 
-/// Queues and consumers as operators see them. A listing takes a cursor: 0 at first, then the position that the last call returned, until that is
-/// `None`. Between two calls the caller may release the host to others. An item that is there all the time is listed once. A call visits `count_max`
-/// positions of the table at most, some of which may be empty.
+/// Queues and consumers as operators see them. A listing takes a cursor: 0 at first, then the position that the last call
+/// returned, until that is `None`. Between two calls the caller may release the host to others. An item that exists all the time
+/// is listed once. A call visits `count_max` positions of the table at most, some of which may be empty.
 impl VirtualHost {
     /// The number of queues.
     pub fn queue_count(&self) -> usize {
@@ -291,8 +294,8 @@ impl VirtualHost {
         self.parts.find_queue(user, queue).map(drop)
     }
 
-    /// Gives `take` up to `count_max` waiting messages behind the first `offset`, in the order of their delivery. Nothing changes. Returns the number of
-    /// these messages; `None`: there is no such queue.
+    /// Passes up to `count` waiting messages behind the first `offset` to `take`, in the order of their delivery. Nothing
+    /// changes. Returns the number of these messages; `None`: there is no such queue.
     pub fn peek(
         &self,
         queue: &[u8],
@@ -329,7 +332,7 @@ impl VirtualHost {
 
 /// Publishing.
 impl VirtualHost {
-    /// Whether messages with the exchange, routing key and CC headers of this route may take the route again.
+    /// Returns true if messages with the exchange, routing key and CC headers of this route may take the route again.
     #[inline]
     pub fn holds(&self, route: &Route) -> bool {
         route.may_be_kept && route.generation == self.parts.exchanges.generation()
@@ -339,7 +342,7 @@ impl VirtualHost {
     ///
     /// # Errors
     ///
-    /// Those of the exchange: `NOT_FOUND`, and `ACCESS_REFUSED` for an internal exchange.
+    /// The errors of the exchange: `NOT_FOUND`, and `ACCESS_REFUSED` for an internal exchange.
     pub fn resolve(&mut self, routing: &Routing<'_>, route: &mut Route) -> Result<(), Refusal> {
         publish::resolve(&mut self.parts, routing, route)
     }
@@ -369,8 +372,8 @@ impl VirtualHost {
         self.call(now, outbox, |turn| publish::publish(turn, route, message))
     }
 
-    /// Publishes a message along a [long](Route::is_long) route. The connection [waits](VirtualHost::has_to_wait) until each queue has the message, and then
-    /// finds the outcome by [`take_outcome`](Channels::take_outcome).
+    /// Publishes a message along a [long](Route::is_long) route. The connection [waits](VirtualHost::has_to_wait) until each
+    /// queue has the message, and then finds the outcome by [`take_outcome`](Channels::take_outcome).
     pub fn publish_slowly(
         &mut self,
         by: PublishedBy,
@@ -437,7 +440,8 @@ impl VirtualHost {
         self.call(now, outbox, |turn| consume::get(turn, channel, queue, no_ack, take))
     }
 
-    /// Limits the unacknowledged deliveries of each later consumer of the channel, or of all its consumers together (`is_global`). 0: no limit.
+    /// Limits the unacknowledged deliveries of each later consumer of the channel, or of all its consumers together
+    /// (`is_global`). 0: no limit.
     pub fn set_prefetch(
         &mut self,
         channel: ChannelId,
@@ -473,8 +477,8 @@ impl VirtualHost {
         self.call(now, outbox, |turn| settle::ack(turn.parts, channel, delivery_tag, multiple))
     }
 
-    /// Takes deliveries for a transaction, which settles them with [`settle_held`](VirtualHost::settle_held): for everything else the channel does
-    /// not have them any more. Returns their number.
+    /// Takes deliveries for a transaction, which settles them with [`settle_held`](VirtualHost::settle_held). For all other
+    /// operations the channel no longer has them. Returns their number.
     ///
     /// # Errors
     ///
@@ -486,7 +490,7 @@ impl VirtualHost {
         Ok(count)
     }
 
-    /// Ends a transaction without a commit: the channel has to settle the deliveries that were held.
+    /// Ends a transaction without a commit: the held deliveries are unsettled again.
     pub fn release_held(&mut self, channel: ChannelId) {
         let moved_count = self.parts.channels.release_held(channel);
         self.parts.steps.charge(moved_count / MOVES_A_STEP);
@@ -550,7 +554,7 @@ impl VirtualHost {
         policies::slice(&self.parts, from)
     }
 
-    /// Applies policies that were matched. Returns whether the slice is done; to be called again otherwise.
+    /// Applies matched policies. Returns true if the slice is done; otherwise call it again.
     ///
     /// As in RabbitMQ a time to live is for messages to come, and a queue's time to expiry begins again when it changes.
     /// Messages beyond a new length go, unless the overflow of the queue is to refuse messages.
@@ -563,14 +567,14 @@ impl VirtualHost {
         self.call(now, outbox, |turn| policies::apply(turn, slice))
     }
 
-    /// Adds the steps that declarations took with the patterns of policies since the last call to those of the host. One declaration takes a millisecond
-    /// or two at most.
+    /// Adds the steps of policy patterns to the steps of the host. These are the steps that declarations took since the last
+    /// call. One declaration takes one to two milliseconds at most.
     pub fn charge_pattern_steps(&mut self) {
         let pattern_steps = std::mem::take(&mut self.parts.exchanges.pattern_steps);
         self.parts.steps.charge(pattern_steps / PATTERN_STEPS);
     }
 
-    /// Messages and queues expire, and dead letters that wait go on. Due again at once while
+    /// Expires messages and queues, and continues waiting dead letters. Due again at once while
     /// [`next_timeout`](VirtualHost::next_timeout) is in the past.
     pub fn handle_timeout(&mut self, now: u64, outbox: &mut impl HostOutbox) {
         self.call(now, outbox, progress::handle_timeout);
@@ -601,7 +605,7 @@ impl VirtualHost {
         }
     }
 
-    /// The steps of all calls so far. A step is about the cost of a queue entry.
+    /// Returns the steps of all calls so far. A step costs about as much as a queue entry.
     #[inline]
     pub fn step_count(&self) -> u64 {
         self.parts.steps.done()

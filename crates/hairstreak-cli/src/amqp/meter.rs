@@ -1,4 +1,4 @@
-//! `Meter`: how far a command is, on standard error: a line that changes on a terminal, else a line a second.
+//! `Meter`: the progress of a command, on standard error: a line that changes on a terminal, else a line a second.
 //!
 //! - `Interrupt`: the first signal asks a command to end, and wakes it; the second one ends it at once.
 
@@ -20,7 +20,7 @@ use crate::signals;
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How far it is, if that is shown.
+/// The display of a command's progress, if it is shown.
 pub struct Meter {
     began: Instant,
     next: Option<Instant>,
@@ -44,12 +44,12 @@ impl Meter {
         }
     }
 
-    /// When to show something next.
+    /// Returns the time of the next display.
     pub fn next(&self) -> Option<Instant> {
         self.next
     }
 
-    /// Shows it, if it is time: how many messages are done, and what else there is to say.
+    /// Shows the progress, if it is time: the number of messages done, and the caller's addition.
     pub fn show(&mut self, done: u64, what: &str, rest: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
@@ -68,7 +68,7 @@ impl Meter {
         self.next = Some(now + if self.bar.is_some() { BAR_INTERVAL } else { LINE_INTERVAL });
     }
 
-    /// Takes the line away, for what is printed next.
+    /// Clears the line, so that the next output has its place.
     pub fn finish(&mut self) {
         self.next = None;
         if let Some(bar) = self.bar.take() {

@@ -1,11 +1,11 @@
 //! Queues and exchanges from the command line, at any broker of AMQP 0-9-1.
 //!
-//! - `arguments`: what may be typed behind `declare`, `delete`, `bind`, `unbind` and `purge`
+//! - `arguments`: the arguments of `declare`, `delete`, `bind`, `unbind` and `purge`
 //! - `value`: values of AMQP as people type them, and as JSON has them
-//! - `session`: a connection for the time of a command; `tls`: whom it trusts and what it shows
+//! - `session`: a connection for the time of a command; `tls`: its certificates
 //! - `topology`: `declare`, `delete`, `bind`, `unbind`, `purge`
 //! - `publish`, `consume`: one folder each
-//! - `meter`: signals, and how far it is
+//! - `meter`: signals and progress
 
 mod arguments;
 mod consume;

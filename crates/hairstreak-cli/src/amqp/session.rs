@@ -9,9 +9,9 @@ use super::tls::TlsArguments;
 use crate::failure::Failure;
 use crate::numbers::bounded;
 
-/// Where a broker is if nobody says.
+/// The default URL of a broker.
 const URL: &str = "amqp://guest:guest@127.0.0.1:5672/%2F";
-/// The variable that says it.
+/// The variable with the URL.
 const URL_VARIABLE: &str = "AMQP_URL";
 /// The longest that connecting may take.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
@@ -43,7 +43,7 @@ impl BrokerArguments {
     }
 }
 
-/// Connects, works, and says goodbye whatever came of it.
+/// Connects, works, and closes the connection in order, after success and after failure.
 pub fn with_connection<T>(
     broker: &BrokerArguments,
     work: impl FnOnce(&mut Connection) -> Result<T, Failure>,

@@ -11,7 +11,7 @@ use super::network::{ANGLES, NetworkKind, Outcome};
 
 /// Slots before anything counts.
 const WARM_UP: u64 = 500;
-/// Slots that count, times ports. With so many, the results of two seeds differ by a few tenths of a per cent.
+/// Slots that count, times ports. With this number, the results of two seeds differ by a few tenths of a per cent.
 const PORT_SLOTS: u64 = 1 << 20;
 /// Slots that count where networks of several sizes are compared. Trees take long to fill.
 const SCALING_SLOTS: u64 = 4_000;
@@ -98,7 +98,7 @@ pub struct PatternRow {
 pub struct LanesRow {
     pub count: u32,
     pub carried: f64,
-    /// The same as a part of what as many single networks carry.
+    /// `carried` as a share of the load that `count` separate networks carry.
     pub efficiency: f64,
 }
 
@@ -111,7 +111,7 @@ pub struct Times {
     pub max: u64,
 }
 
-/// How the study is run.
+/// The seed, the threads and the scale of the study.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub seed: u64,

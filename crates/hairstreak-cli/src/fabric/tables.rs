@@ -7,7 +7,7 @@ use super::experiments::{
 };
 use crate::output::table;
 
-/// All tables. A title above each table says which question the table answers.
+/// All tables. The title above each table is the question that the table answers.
 pub fn describe(study: &Study) -> String {
     let parts = [
         saturation(&study.saturation),

@@ -16,7 +16,7 @@ const RESERVED: [&str; 3] = ["time", "level", "msg"];
 /// The line of a record, with its end.
 pub(super) fn line(record: &Record<'_>, at: SystemTime, format: LogFormat) -> String {
     let mut fields = Fields::default();
-    // Only a field that cannot be read fails, and a line says what it can.
+    // Only an unreadable field fails. The line has the fields before it.
     let _ = record.key_values().visit(&mut fields);
     write(format, at, record.level(), &record.args().to_string(), fields.0)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// Bytes of lines that wait for a reader of standard error.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
-/// Lines on their way, shared by all who write them.
+/// Lines on their way, shared by all threads that write lines.
 pub(super) struct LineQueue {
     inside: Mutex<Inside>,
     /// Something has come.
@@ -20,7 +20,7 @@ pub(super) struct LineQueue {
     tell_dropped: TellDropped,
 }
 
-/// The line about so many lines that were dropped.
+/// Makes the line that reports a number of dropped lines.
 type TellDropped = Box<dyn Fn(u64) -> String + Send + Sync>;
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ impl LineQueue {
             let mut lines = Vec::new();
             loop {
                 own.take(&mut lines);
-                // There is nobody to tell.
+                // An error here has no reader: the log itself failed.
                 let _ = output.write_all(&lines).and_then(|()| output.flush());
             }
         };
@@ -57,7 +57,7 @@ impl LineQueue {
         Ok(queue)
     }
 
-    /// Puts a line in, if there is room. Waits for nobody who waits for a reader.
+    /// Puts a line in, if there is room. Never waits for the reader of the output.
     pub fn put(&self, line: &str) {
         let mut inside = self.inside();
         if inside.dropped_count > 0 {
@@ -114,7 +114,7 @@ mod tests {
 
     use super::*;
 
-    /// An output that waits for a word before each write, and tells what was written.
+    /// An output that waits for permission before each write, and reports the written bytes.
     struct Gate {
         go_on: Receiver<()>,
         written: Sender<Vec<u8>>,

@@ -13,9 +13,9 @@ use super::line::{line, write};
 use super::line_queue::LineQueue;
 use crate::failure::Failure;
 
-/// Our own crates begin so. Of others nothing but warnings is written.
+/// The prefix of our own crates. From other crates only warnings are written.
 const OWN: &str = "hairstreak";
-/// How long the end of the process waits for lines that nobody reads.
+/// The time that the end of the process waits for the log to be read.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
 
 struct Logger {

@@ -1,4 +1,4 @@
-//! `Budget`: how many bytes of large records may be under way, so that memory is bounded whatever their size.
+//! `Budget`: bounds the bytes of large records under way, so that memory is bounded for records of any size.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ struct Large {
 #[derive(Debug, Default)]
 pub struct Budget {
     large: Mutex<Large>,
-    /// How many are large, so that the others pass by.
+    /// Number of large records under way. At zero, a record that ends takes no lock.
     large_count: AtomicUsize,
     less: Condvar,
 }

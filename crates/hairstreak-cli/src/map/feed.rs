@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::budget::Budget;
 
-/// Why there are no more records.
+/// The reason for which there are no more records.
 #[derive(Debug, Error)]
 pub enum FeedError {
     #[error("cannot read standard input: {0}")]
@@ -42,7 +42,7 @@ impl Feed<'_> {
                 Ok(count) => count,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {
-                    // Somebody else has it not block: that is no end.
+                    // Another process has set the input non-blocking: this is no end of input.
                     let _ = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None);
                     continue;
                 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use hairstreak_socket::{Endpoint, EndpointError, IpcAddress};
 use thiserror::Error;
 
-/// Where tasks are handed out, and where results are taken.
+/// The endpoints at which tasks are handed out and results are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meeting {
     pub tasks: String,
@@ -24,7 +24,7 @@ impl Meeting {
     }
 }
 
-/// Why workers cannot meet there.
+/// The reason for which workers cannot meet at an endpoint.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub enum MeetingError {
     #[error(transparent)]
@@ -37,7 +37,8 @@ pub enum MeetingError {
     Inproc(String),
 }
 
-/// Tasks are where the user says; results at the port above, or the path or name with `.results` behind it.
+/// Makes a meeting. Tasks are at the user's endpoint; results at the port above, or the path or name with `.results`
+/// appended.
 pub fn meeting(tasks: &str) -> Result<Meeting, MeetingError> {
     let results = match tasks.parse::<Endpoint>()? {
         Endpoint::Inproc(_) => return Err(MeetingError::Inproc(tasks.to_owned())),

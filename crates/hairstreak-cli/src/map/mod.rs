@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Every record is a task of a pipeline (`hairstreak::pipeline`), and its number is the task's. A filter's answer is a
-//! result of one frame. What a command gave that ran for one record has two: its output, and why the record failed, which
-//! is empty if it did not; a record that kills its filters has the same.
+//! result of one frame. The answer of a command that ran for one record has two frames: its output, and the reason of a
+//! failure, which is empty after success. A record that kills its filters has two frames as well.
 
 mod budget;
 mod feed;

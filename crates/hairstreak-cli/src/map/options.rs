@@ -1,4 +1,4 @@
-//! What may be typed behind `hairstreak map` and `hairstreak map-worker`.
+//! The arguments of `hairstreak map` and `hairstreak map-worker`.
 
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
@@ -14,7 +14,7 @@ use crate::numbers::{When, bounded};
 const JOB_COUNT_MAX: u64 = 1024;
 /// Records under way.
 const WINDOW_MAX: u64 = 10_000_000;
-/// The largest record: what one message of a socket may hold, and a little less.
+/// The largest record, a little below the largest message of a socket.
 const RECORD_BYTES_MAX: u64 = 127 << 20;
 /// The longest that a map may be away.
 const PATIENCE_MAX: Duration = Duration::from_secs(24 * 3600);
@@ -149,7 +149,7 @@ impl WorkArguments {
 }
 
 impl MapArguments {
-    /// What the commands on this host do.
+    /// Returns the options of the pool of commands on this host.
     pub fn pool(&self) -> CommandPoolOptions {
         pool(&self.command, &self.work, self.jobs, self.window)
     }

@@ -1,7 +1,7 @@
 //! `CommandPool`: commands that work side by side on the tasks of one pipeline's worker, driven by one thread.
 //!
-//! Tasks wait in a queue and go to the command that has the fewest. What they become is passed on as the worker's
-//! results, in whatever order. While the sink has no room for them, no command goes on, and nothing else is held up.
+//! Tasks wait in a queue and go to the command that has the fewest. Their outcomes are passed on as the worker's
+//! results, in any order. While the sink has no room, no command goes on. Nothing else is held up.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -26,12 +26,13 @@ const BATCH_COUNT: usize = 1024;
 const BLOCK_COUNT_MAX: usize = 256;
 /// Interval at which an idle pool checks whether the work has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// When all records were read, and no task has come for so long, the last ones have come or gone elsewhere.
+/// The wait for further tasks once all records were read. After it, the last tasks have come or have gone to other
+/// workers.
 const LAST_AFTER: Duration = Duration::from_millis(4);
 /// Results that the map has not taken, when everything else is done.
 const SETTLED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Descriptors of a command: both ends of its standard input, its standard output, and the one that tells its end.
+/// Descriptors of a command: both ends of its standard input, its standard output, and the one that reports its end.
 const DESCRIPTORS_EACH: usize = 4;
 /// Descriptors for everything else that a map opens later, about 26, for a start, which needs 6 for a moment, and for a stop.
 const OTHER_DESCRIPTORS: usize = 40;
@@ -49,12 +50,12 @@ pub struct CommandPoolOptions {
     pub window: usize,
     pub tries_max: Option<u32>,
     pub record_bytes_max: usize,
-    /// Set where the tasks come from another process: where that is, and how long it may be away.
+    /// Set if the tasks come from another process: its endpoint, and the longest absence of that process.
     pub remote: Option<(String, Duration)>,
 }
 
 impl CommandPoolOptions {
-    /// Whether the command is run for each record.
+    /// Returns `true` if the command is run for each record.
     pub fn is_each(&self) -> bool {
         self.each || self.command.iter().any(|word| has_place(word))
     }
@@ -63,7 +64,7 @@ impl CommandPoolOptions {
 /// Orders of other threads to a pool.
 #[derive(Debug, Default)]
 pub struct Orders {
-    /// All records were read: what is held back should be given.
+    /// All records were read: give the results that are held back.
     pub input_is_over: AtomicBool,
     /// Number of records, if this pool has all of them.
     pub record_count: AtomicU64,
@@ -78,18 +79,19 @@ pub struct CommandPool {
     results: Results,
     poller: Poller,
     slots: Vec<Box<dyn Slot + Send>>,
-    /// Whose turn is next: when the sink has room again, it is not always the first one's.
+    /// The slot whose turn is next. The turns rotate, so that the first slot is not always first when the sink has room
+    /// again.
     turn: usize,
     queue: VecDeque<Record>,
     messages: Vec<Message>,
     children: Children,
     counts: Arc<Counts>,
     orders: Arc<Orders>,
-    /// The ventilator has said that nothing follows.
+    /// The ventilator has announced that no more tasks follow.
     has_ended: bool,
     last_took: Instant,
     taken: u64,
-    /// When the map was last seen, and whether it ever was.
+    /// `last_seen`: the time when the map was last seen. `was_ever_seen`: it was seen at least once.
     last_seen: Instant,
     was_ever_seen: bool,
 }
@@ -141,13 +143,13 @@ impl CommandPool {
         })
     }
 
-    /// By which it is told what it cannot see, and woken.
+    /// Returns the orders for the pool, and the waker that makes the pool read them.
     pub fn orders(&self) -> (Arc<Orders>, std::task::Waker) {
         (Arc::clone(&self.orders), self.poller.waker())
     }
 
-    /// Works until nothing is left. After an error it should be kept while the program ends: results that nobody may
-    /// want any more would be waited for when its sockets are closed.
+    /// Works until nothing is left. After an error, keep the pool while the program ends: closing its sockets would
+    /// wait for the delivery of results that may have no reader left.
     pub fn work(&mut self) -> Result<(), CommandPoolError> {
         let mut ready: Vec<Ready> = Vec::new();
         let mut news = vec![News::default(); self.slots.len()];
@@ -183,7 +185,7 @@ impl CommandPool {
         }
     }
 
-    /// Whether no more tasks are to be expected, all records being read.
+    /// Returns `true` if no more tasks are expected after all records were read.
     fn has_taken_all(&self, now: Instant) -> bool {
         match self.orders.record_count.load(Ordering::Acquire) {
             0 => now.saturating_duration_since(self.last_took) >= LAST_AFTER,
@@ -191,7 +193,7 @@ impl CommandPool {
         }
     }
 
-    /// Takes the tasks that are here: no more than the window, which is what it wants ahead. Returns whether there were any.
+    /// Takes the waiting tasks, no more than the window. Returns whether there were any.
     fn take(&mut self) -> Result<bool, CommandPoolError> {
         let tasks = self.worker.sockets().0;
         let count = self.queue.len();
@@ -224,7 +226,7 @@ impl CommandPool {
         Ok(self.queue.len() > count)
     }
 
-    /// Every command goes on, and gets what it has room for.
+    /// Lets every command continue, and gives it the records that it has room for.
     fn go_on(&mut self, news: &mut [News], is_last: bool, now: Instant) -> Result<(), CommandPoolError> {
         let mut context = SlotContext {
             poller: &mut self.poller,
@@ -260,7 +262,7 @@ impl CommandPool {
         Ok(())
     }
 
-    /// Waits until the sink has taken what it had no room for, as long as the map is there and wants it.
+    /// Waits until the sink has taken the results that it had no room for, as long as the map is there and wants them.
     fn send_waiting(&mut self) -> Result<(), CommandPoolError> {
         while !self.results.send_waiting(LOOK_INTERVAL)? {
             if self.work_is_over() {
@@ -271,7 +273,7 @@ impl CommandPool {
         Ok(())
     }
 
-    /// Whether every record has its result, here or elsewhere.
+    /// Returns `true` if every record has its result, here or elsewhere.
     fn work_is_over(&self) -> bool {
         self.worker.is_over() || self.orders.work_is_over.load(Ordering::Acquire)
     }
@@ -315,7 +317,8 @@ impl CommandPool {
     }
 }
 
-/// The number of the wanted commands, at least one, that there are descriptors for. The user is told if that is not all.
+/// Returns the number of commands that there are descriptors for: at most `wanted`, at least one. A smaller number is
+/// reported to the user.
 fn fitting(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
@@ -335,7 +338,7 @@ impl CommandPoolOptions {
         key: usize,
         context: &mut SlotContext<'_>,
     ) -> Result<Box<dyn Slot + Send>, CommandPoolError> {
-        /// How often a record is tried, by a command of its own and by filters.
+        /// The number of tries of a record: for a command of its own and for filters.
         const EACH_TRIES: u32 = 1;
         const FILTER_TRIES: u32 = 3;
         let command = self.command.clone();

@@ -1,4 +1,4 @@
-//! `Shown`: how far the work is, on standard error: a line that changes on a terminal, else a line a second.
+//! `Shown`: the progress of the work, on standard error: a line that changes on a terminal, else a line a second.
 
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const LINE_INTERVAL: Duration = Duration::from_secs(1);
 pub struct Shown(Option<(Arc<AtomicBool>, JoinHandle<()>)>);
 
 impl Shown {
-    /// From now on; of an input of so many bytes, if that is known.
+    /// Shows the progress from now on. `bytes_total`: the size of the input, if it is known.
     pub fn start(when: When, counts: &Arc<Counts>, bytes_total: Option<u64>) -> std::io::Result<Shown> {
         let has_terminal = std::io::stderr().is_terminal();
         let is_shown = match when {
@@ -43,7 +43,7 @@ impl Shown {
         Ok(Shown(Some((is_over, thread))))
     }
 
-    /// The work has ended: shows how.
+    /// The work has ended: shows the result.
     pub fn finish(self) {
         if let Shown(Some((is_over, thread))) = self {
             is_over.store(true, Ordering::Release);

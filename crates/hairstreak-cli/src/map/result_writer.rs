@@ -17,7 +17,7 @@ use crate::output::note;
 
 /// Results written at once, at most.
 const BATCH_COUNT: u64 = 4096;
-/// A write of so many bytes waits for no more results.
+/// A write of this number of bytes waits for no more results.
 const WRITE_SIZE: usize = 256 * 1024;
 
 /// Results on their way to standard output.

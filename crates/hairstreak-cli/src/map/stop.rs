@@ -12,7 +12,8 @@ use hairstreak_process::Children;
 use crate::failure::Failure;
 use crate::output::note;
 
-/// How long a write to an output that nobody reads may keep the program from its end: to either of them.
+/// The time limit for a write to an output without a reader, at the end of the program. It holds for each of the two
+/// outputs.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 /// Between two tries.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
@@ -20,9 +21,9 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 #[derive(Debug, Default)]
 struct Shared {
     children: Children,
-    /// Who writes results holds it.
+    /// Held by the thread that writes results.
     pen: Mutex<()>,
-    /// Removed at the end: nobody closes the sockets that made them.
+    /// Files to remove at the end: the sockets that made them are not closed.
     files: Mutex<Vec<PathBuf>>,
     is_ending: AtomicBool,
 }
@@ -50,7 +51,8 @@ impl Stop {
         self.0.pen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the commands, lets a write under way finish, says why, and ends the program. Who comes second waits for that.
+    /// Ends the commands, lets a write under way finish, reports the reason, and ends the program. A second caller
+    /// waits for that end.
     pub fn end(&self, failure: &Failure) -> ! {
         if self.0.is_ending.swap(true, Ordering::SeqCst) {
             loop {

@@ -1,4 +1,4 @@
-//! `hairstreak bindings`: which exchange gives its messages to what.
+//! `hairstreak bindings`: the bindings of exchanges to queues and exchanges.
 
 use clap::Args;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! `hairstreak consumers`: who consumes from which queue.
+//! `hairstreak consumers`: the consumers of the queues.
 
 use clap::Args;
 

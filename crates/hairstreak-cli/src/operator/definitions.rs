@@ -123,7 +123,7 @@ fn import(arguments: &DefinitionsArguments, file: &Path) -> Result<(), Failure> 
     if bytes.len() as u64 > DEFINITIONS_SIZE_MAX {
         return Err(Failure::failed(format!("{name} has more than {DEFINITIONS_SIZE_MAX} bytes")));
     }
-    // The same reader as the node's, so that a file that the node takes is not refused here.
+    // This is the node's own reader, so a file that the node takes is not refused here.
     let text = JsonText::new(&bytes);
     let imported: Map<String, Value> = serde_json::from_slice(text.bytes()).map_err(|error| {
         Failure::failed(format!("{name} is no JSON object with definitions: {}", text.explain(&error)))
@@ -142,7 +142,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Says how many definitions of each kind there were.
+/// Reports the number of definitions of each kind.
 fn done(arguments: &DefinitionsArguments, definitions: &Value, change: &str) -> Result<(), Failure> {
     let counts = KINDS.iter().filter_map(|&(key, one, many)| {
         let count = definitions.get(key)?.as_array()?.len() as u64;

@@ -19,7 +19,7 @@ use crate::numbers::grouped;
 
 /// The payload is base64.
 const BASE64: &str = "base64";
-/// So many bytes of a body that is no text are shown, in hexadecimal.
+/// The bytes shown of a body that is no text, in hexadecimal.
 const HEX_SIZE_MAX: usize = 256;
 /// Bytes on one line of hexadecimal.
 const HEX_LINE_SIZE: usize = 16;
@@ -32,7 +32,7 @@ struct Message {
     routing_key: String,
     #[serde(default)]
     redelivered: bool,
-    /// An object; without any, RabbitMQ says `[]`.
+    /// An object; RabbitMQ sends `[]` if there are no properties.
     #[serde(default)]
     properties: Value,
     /// The size of the whole body, also if only a part of it was asked for.

@@ -2,12 +2,12 @@
 //! our node has as well. Their names are plural nouns; commands that are clients of AMQP begin with a verb.
 //!
 //! - `command`: which commands there are
-//! - `target`: which API, and who logs in; `secret`: passwords; `virtual_host`: where
+//! - `target`: the API and its user; `secret`: passwords; `virtual_host`: the virtual host
 //! - `client`: requests and answers
 //! - `list`: lists as tables and as JSON
 //! - `queues`, `exchanges`, `bindings`, `connections`, `channels`, `consumers`, `users`, `permissions`, `vhosts`,
 //!   `policies`, `definitions`, `peek`: one command each
-//! - `message`, `limit`, `setting`: what some of them share
+//! - `message`, `limit`, `setting`: parts that several commands share
 
 mod bindings;
 mod channels;

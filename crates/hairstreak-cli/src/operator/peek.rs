@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::numbers::messages;
 use crate::output::{announce, print};
 
-/// The most messages to look at, those that are passed over included.
+/// The most messages to look at, including messages that are passed over.
 const COUNT_MAX: u64 = 10_000;
 /// The product that can peek.
 const PRODUCT: &str = "Hairstreak";

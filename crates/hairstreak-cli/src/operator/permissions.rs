@@ -1,4 +1,4 @@
-//! `hairstreak permissions`: which users may do what in which virtual host.
+//! `hairstreak permissions`: the rights of users in virtual hosts.
 
 use clap::{Args, Subcommand};
 use hairstreak_amqp::escape;
@@ -191,7 +191,7 @@ fn clear(arguments: &PermissionsArguments, user: &str, topic: Option<&str>) -> R
     tell(target.json, &format!("{place} has no {what} any more"), &json)
 }
 
-/// RabbitMQ does not say which of the two is missing.
+/// Explains a missing object: RabbitMQ does not tell which of the two is missing.
 fn explain(error: HttpError, user: &str, vhost: &str) -> Failure {
     match error {
         HttpError::Rejected { reason, .. } if reason == "vhost_or_user_not_found" => {

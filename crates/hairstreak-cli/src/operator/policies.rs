@@ -1,4 +1,4 @@
-//! `hairstreak policies`: what operators set for queues and exchanges by pattern.
+//! `hairstreak policies`: operators' settings for queues and exchanges, by pattern.
 
 use clap::{Args, Subcommand};
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! `hairstreak queues`: queues with their messages, and what an operator does to them.
+//! `hairstreak queues`: queues with their messages, and an operator's changes to them.
 
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -108,7 +108,7 @@ fn list(arguments: &QueuesArguments, list: &ListArguments) -> Result<(), Failure
     print_list(&target.open()?, list, target.json, &listing)
 }
 
-/// Deletes what each queue's path names with this end.
+/// Deletes the object at each queue's path with this end.
 fn change(arguments: &QueuesArguments, names: &[String], end: &str, done: &str) -> Result<(), Failure> {
     let vhost = arguments.vhost.of_change();
     let client = arguments.target.open()?;

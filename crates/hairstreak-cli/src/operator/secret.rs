@@ -67,7 +67,7 @@ pub fn ask(question: &str) -> Result<Option<String>, Failure> {
     let unusable =
         |error: io::Error| Failure::failed(format!("cannot ask for a password on {TERMINAL}: {error}"));
     let before = tcgetattr(terminal.as_fd()).map_err(|error| unusable(error.into()))?;
-    // Signals come as characters, so that the terminal gets its echo back whatever is typed.
+    // Signals come as characters, so that the terminal gets its echo back after any key.
     let mut silent = before.clone();
     silent.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
     let typed = Silent::start(&terminal, &silent, before)

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting(Map<String, Value>);
 
-/// `max-length=10`, or `{"max-length": 10}`. A value that is JSON is what JSON says; any other is a string.
+/// Parses `max-length=10`, or `{"max-length": 10}`. A value that is JSON has JSON's meaning; any other is a string.
 pub fn setting(text: &str) -> Result<Setting, String> {
     if text.starts_with('{') {
         return serde_json::from_str(text)
@@ -18,7 +18,7 @@ pub fn setting(text: &str) -> Result<Setting, String> {
     };
     let value = match serde_json::from_str(value) {
         Ok(value) => value,
-        // Nobody means such a string.
+        // A text that begins so is meant as JSON, not as a string.
         Err(error) if value.starts_with(['{', '[', '"']) => {
             return Err(format!("the value is no JSON: {error}"));
         }

@@ -1,4 +1,4 @@
-//! `TargetArguments`: which API an operator's command speaks to, as whom, and in what form it answers.
+//! `TargetArguments`: the API of an operator's command, its user, and the form of the output.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::amqp::server_name;
 use crate::failure::Failure;
 use crate::numbers::bounded;
 
-/// Where the API is if nobody says.
+/// The default URL of the API.
 const URL: &str = "http://127.0.0.1:15672";
-/// The variable that says it.
+/// The variable with the URL.
 const URL_VARIABLE: &str = "HAIRSTREAK_HTTP_URL";
 /// The variable with the password.
 const PASSWORD_VARIABLE: &str = "HAIRSTREAK_HTTP_PASSWORD";

@@ -1,4 +1,4 @@
-//! `hairstreak users`: who may log in, their tags and limits.
+//! `hairstreak users`: users with their tags and limits.
 
 use std::path::PathBuf;
 

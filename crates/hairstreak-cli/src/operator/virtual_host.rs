@@ -3,7 +3,7 @@
 use clap::Args;
 use hairstreak_amqp::escape;
 
-/// The virtual host of changes if nobody names one.
+/// The default virtual host of changes.
 const DEFAULT: &str = "/";
 
 /// The virtual host.
@@ -30,7 +30,7 @@ impl VirtualHostArguments {
         self.vhost.as_ref().map_or_else(|| list.to_owned(), |vhost| format!("{list}/{}", escape(vhost)))
     }
 
-    /// The same for lists that are found below the virtual host, such as `vhosts/%2F/connections`.
+    /// Returns the path of a list that is found below the virtual host, such as `vhosts/%2F/connections`.
     pub fn list_path_below(&self, list: &str) -> String {
         self.vhost
             .as_ref()

@@ -22,9 +22,9 @@ use crate::output::announce;
 use crate::signals;
 use crate::systemd::Supervisor;
 
-/// Returns when a signal has ended it, which is how it is meant to end.
+/// Serves until a signal ends it, which is the normal end.
 pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
-    // Before it says that it is there: whoever reads that may send a signal at once.
+    // The signals are set up before the announcement: its reader may send a signal at once.
     let mut watched = signals::ending();
     watched.retain(|signal| *signal != SIGHUP || arguments.config.is_none());
     watched.extend(arguments.config.as_ref().map(|_| SIGHUP));
@@ -102,7 +102,8 @@ fn reload(server: &Server, management: &Management, arguments: &ServeArguments, 
 /// The time between two lines about the same failure.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Says why nothing can be accepted at an endpoint, each reason once a minute: a listener asks some times a second.
+/// Reports the reasons for which an endpoint accepts no connection, each once a minute: a listener asks some times a
+/// second.
 #[derive(Default)]
 pub struct AcceptFailures(Mutex<HashMap<(String, String), Instant>>);
 

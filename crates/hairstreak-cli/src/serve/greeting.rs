@@ -1,4 +1,4 @@
-//! The lines that the node says when it has started.
+//! The lines that the node prints when it has started.
 
 use std::net::IpAddr;
 
@@ -9,7 +9,7 @@ use hairstreak_socket::Endpoint;
 /// RabbitMQ's words when all listeners are open.
 const STARTED: &str = "Server startup complete";
 
-/// The lines that say where the node is and what it is open to.
+/// Returns the lines about the node's endpoints and their openness.
 pub fn greeting(server: &Server, management: &Management, data: Option<&str>) -> String {
     let places = [
         ("directory", server.endpoints()),
@@ -37,7 +37,7 @@ pub fn greeting(server: &Server, management: &Management, data: Option<&str>) ->
     lines.map(|line| line + "\n").collect()
 }
 
-/// The lines that say which endpoints are open to other hosts, and which messages are kept.
+/// Returns the lines about endpoints that are open to other hosts, and about the messages that are kept.
 fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec<String> {
     let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
     let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
@@ -64,7 +64,7 @@ fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec
     lines
 }
 
-/// Whether only this host reaches the endpoint.
+/// Returns `true` if only this host reaches the endpoint.
 fn is_local(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Tcp(address) => {

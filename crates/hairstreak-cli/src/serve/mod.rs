@@ -1,6 +1,6 @@
 //! `hairstreak serve`: the node.
 //!
-//! - `plan`: what the arguments, the configuration and the environment say together
+//! - `plan`: the arguments, the configuration and the environment, put together
 //! - `command`: starts the node, and waits for signals
 //! - `greeting`: the first lines of the node
 

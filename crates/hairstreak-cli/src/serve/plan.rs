@@ -43,7 +43,7 @@ impl Plan {
         self.config.amqp_options(&self.environment).map_err(Failure::usage)
     }
 
-    /// How important a line of the log has to be, and how it looks.
+    /// Returns the lowest level of log lines, and their format.
     pub fn log(&self, arguments: &ServeArguments) -> (LogLevel, LogFormat) {
         let log = &self.config.log;
         let level = arguments.log_level.or(log.level).unwrap_or_default();
@@ -77,7 +77,8 @@ impl Plan {
         })
     }
 
-    /// The endpoints of an operators' listener: those of the configuration, or the usual port of a node at the usual place.
+    /// The endpoints of an operators' listener: the configured endpoints, or the usual port of a node at the usual
+    /// place.
     fn for_operators(
         &self,
         arguments: &ServeArguments,
@@ -143,14 +144,14 @@ impl Plan {
         })
     }
 
-    /// An endpoint at the address that the environment says, or on loopback.
+    /// Returns an endpoint at the address in the environment, or on loopback.
     fn at(&self, port: u16) -> String {
         let host = self.environment.address.as_deref().unwrap_or("127.0.0.1").to_owned();
         Endpoint::Tcp(TcpAddress { host, port }).to_string()
     }
 }
 
-/// Whether the directory is in another place than usual, so that several nodes can run on one host.
+/// Returns `true` if the directory is not the usual one, so that several nodes can run on one host.
 fn is_moved(arguments: &ServeArguments) -> bool {
     !arguments.bind.is_empty() || arguments.port.is_some()
 }

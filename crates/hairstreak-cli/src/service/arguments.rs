@@ -1,4 +1,4 @@
-//! What may be typed behind `call`, `worker` and `services`.
+//! The arguments of `call`, `worker` and `services`.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use clap::Args;
 use crate::credentials::CredentialArguments;
 use crate::numbers::bounded;
 
-/// Where a broker is if nobody says.
+/// The default endpoint of a broker.
 const BROKER: &str = "tcp://127.0.0.1:5555";
 /// The longest that a reply may be waited for.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);

@@ -11,7 +11,7 @@ use super::arguments::CallArguments;
 use crate::failure::Failure;
 use crate::output::{announce, note};
 
-/// A broker that is there says so sooner than this.
+/// The time in which a running broker answers.
 const GREETING_TIME: Duration = Duration::from_millis(500);
 
 pub fn call(arguments: &CallArguments) -> Result<(), Failure> {

@@ -71,7 +71,7 @@ fn milliseconds(text: &str) -> Result<u32, String> {
 /// The options of a broker with these limits; of two that are the same the last one counts.
 pub fn service_options(limits: &[Limit]) -> ServiceOptions {
     let mut options = ServiceOptions::default();
-    // Those of all come first: a service has them unless it has its own.
+    // General limits come first: a service has them unless it has its own.
     for limit in limits.iter().filter(|limit| limit.service.is_none()) {
         limit.value.apply(&mut options.limits);
     }

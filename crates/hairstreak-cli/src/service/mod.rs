@@ -1,6 +1,6 @@
-//! Services from the command line: asking one, serving one by a command, and what a broker knows.
+//! Services from the command line: calls, workers that run a command, and the services of a broker.
 //!
-//! - `arguments`: what may be typed
+//! - `arguments`: the arguments
 //! - `limits`: limits of services, behind `serve`
 //! - `call`: `hairstreak call`
 //! - `command`: a command that answers requests

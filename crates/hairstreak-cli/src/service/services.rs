@@ -1,4 +1,4 @@
-//! `hairstreak services`: what a broker knows of its services.
+//! `hairstreak services`: the services of a broker.
 
 use std::collections::HashMap;
 use std::thread;
@@ -13,7 +13,7 @@ use crate::numbers::{grouped, rate};
 use crate::output::print;
 use crate::output::{row, table};
 
-/// Rates are those of this time, where the table is shown once.
+/// The time over which rates are measured when the table is shown once.
 const RATE_TIME: Duration = Duration::from_millis(500);
 
 pub fn services(arguments: &ServicesArguments) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `Barrier`: what a card knows of the barriers, which have numbers from 1 on.
+//! `Barrier`: a card's knowledge of the barriers, which have numbers from 1 on.
 //!
 //! ```text
 //!   a card -- Arrival (number) --> the card of rank 0, which counts ranks; when all have come -- Release (number) --> all cards
@@ -24,7 +24,7 @@ pub(super) struct Barrier {
     complete: u64,
     /// The last barrier that each rank has come to.
     arrivals: Vec<u64>,
-    /// How many ranks have come to the barrier after `complete`.
+    /// The number of ranks that have come to the barrier after `complete`.
     arrived: usize,
 }
 
@@ -49,15 +49,16 @@ impl Barrier {
         }
     }
 
-    /// The barrier as the next card of this rank knows it. The count goes on. The new card comes to the barrier that the old one has not
-    /// passed.
+    /// The barrier's state for the next card of this rank. The count continues. The new card comes to the barrier that
+    /// the old one has not passed.
     pub fn inherit(&mut self) -> Barrier {
         let Barrier { passed, complete, arrived, .. } = *self;
         let arrivals = std::mem::take(&mut self.arrivals);
         Barrier { entered: passed, passed, known: AtomicU64::new(passed), complete, arrivals, arrived }
     }
 
-    /// The program comes to the barrier after those that it knows to be passed. Returns the number of the arrival to send.
+    /// Brings the program to the barrier after the last one that it knows to be passed. Returns the number of the
+    /// arrival to send.
     pub fn enter(&mut self) -> Option<u64> {
         let next = *self.known.get_mut() + 1;
         if next <= self.entered {

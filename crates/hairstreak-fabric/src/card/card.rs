@@ -21,13 +21,13 @@ pub(super) struct Card {
     fifo: VecDeque<(u32, u64)>,
     /// The incarnation of each card.
     incarnations: Vec<u64>,
-    /// Ranks whose cards were replaced, and of which the program has not been told.
+    /// Ranks whose cards were replaced, and that the program has not noticed yet.
     replaced: Vec<u32>,
-    /// How many words this card may still send into the FIFO of each other card.
+    /// The number of words that this card may still send into the FIFO of each other card.
     credits: Vec<u32>,
     /// Words of each other card that were taken from the FIFO and not yet given back as credit.
     taken: Vec<u32>,
-    /// Words of each other card in the FIFO, and those of `taken`: at most the share.
+    /// Words of each other card in the FIFO, including the words of `taken`: at most the share.
     held: Vec<u32>,
     open_queries: u32,
     /// Open queries by the card that is asked.
@@ -207,8 +207,8 @@ impl Card {
         is_current
     }
 
-    /// Whether such a cell keeps the bounds. The incarnations in a cell have four bits each: after 16 replacements of a card, a cell of the
-    /// first card looks as a cell of the last one.
+    /// Returns `true` if a cell keeps the bounds. The incarnations in a cell have four bits each: after 16 replacements
+    /// of a card, a cell of the first card looks as a cell of the last one.
     fn has_place_for(&self, cell: Cell) -> bool {
         let (place, share) = (cell.from as usize, self.limits.fifo_share);
         match cell.kind {

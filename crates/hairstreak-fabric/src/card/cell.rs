@@ -7,7 +7,7 @@
 
 use super::limits::{MEMORY_WORDS_MAX, RANKS_MAX};
 
-/// What a cell does where it arrives.
+/// The effect of a cell where it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CellKind {
@@ -17,9 +17,9 @@ pub enum CellKind {
     Surprise = 1,
     /// The word at `address` is sent back. The payload is the header of the answer.
     Query = 2,
-    /// The same as a put, and the answer to a query.
+    /// The payload goes to `address`, as with a put. The cell is the answer to a query.
     Answer = 3,
-    /// The payload is how many words of the destination's share of the FIFO are free again.
+    /// The payload is the number of words that are free again in the destination's share of the FIFO.
     Credit = 4,
     /// A card has come to the barrier of that number.
     Arrival = 5,
@@ -43,7 +43,7 @@ const NO_COUNTER: u64 = COUNTER_COUNT as u64;
 /// A word on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
-    /// What the cell does.
+    /// The effect of the cell.
     pub kind: CellKind,
     /// The card that the cell goes to.
     pub to: u32,
@@ -53,7 +53,7 @@ pub struct Cell {
     pub counter: Option<Counter>,
     /// A word of the destination's memory.
     pub address: u32,
-    /// The incarnation of the destination: the last four bits of how often the rank's card was replaced.
+    /// The incarnation of the destination: the last four bits of the number of replacements of the rank's card.
     pub to_incarnation: u8,
     /// The incarnation of the card that the cell comes from.
     pub from_incarnation: u8,

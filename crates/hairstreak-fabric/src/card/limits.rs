@@ -21,7 +21,7 @@ pub struct CardLimits {
     pub queries_max: u32,
 }
 
-/// Why a fabric cannot have these sizes.
+/// The reason for which a fabric cannot have these sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LimitsError {
     /// There are too many cards, or none.
@@ -56,7 +56,7 @@ impl Default for CardLimits {
 }
 
 impl CardLimits {
-    /// Whether so many cards of these sizes are possible.
+    /// Checks that `size` cards of these sizes are possible.
     ///
     /// # Errors
     ///

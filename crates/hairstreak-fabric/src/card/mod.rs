@@ -1,6 +1,6 @@
 //! The interface card: a memory, counters and a FIFO. Words of other cards reach all three. A card has no thread and no clock.
 //!
-//! - [`Vic`]: what a program does with a card; a real card's driver would implement it
+//! - [`Vic`]: a program's operations on a card; a real card's driver would implement it
 //! - [`SimulatedCards`]: cards on a simulated network, cell by cell; [`SharedCards`]: cards in shared memory, without a network
 //! - [`Cell`]: a word on its way
 //!

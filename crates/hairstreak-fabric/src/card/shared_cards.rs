@@ -40,10 +40,10 @@ pub struct SharedCard<M> {
     rank: u32,
     /// The card whose words the next look begins with.
     next_source: u32,
-    /// The incarnations that the program knows, and how many cards had been replaced then.
+    /// The incarnations that the program knows, and the number of cards that had been replaced then.
     known: Vec<u64>,
     known_count: u64,
-    /// How many barriers the program knows to be passed.
+    /// The number of barriers that the program knows to be passed.
     known_barriers: AtomicU64,
 }
 
@@ -99,7 +99,8 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         Ok(SharedCards { region, size, limits })
     }
 
-    /// Replaces the card of a rank that is gone: the next card of the rank is a new one. The caller makes sure that nobody runs the old card.
+    /// Replaces the card of a rank that is gone: the next card of the rank is a new one. The caller makes sure that the
+    /// old card no longer runs.
     ///
     /// # Panics
     ///
@@ -118,7 +119,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> SharedCards<M> {
         self.words()[REPLACED].fetch_add(1, Ordering::Release);
     }
 
-    /// The card of a rank. The caller makes sure that nobody else runs a card of this rank.
+    /// Returns the card of a rank. The caller makes sure that no other thread or process runs a card of this rank.
     ///
     /// # Panics
     ///
@@ -240,7 +241,7 @@ impl<M: AsRef<[AtomicU64]> + Clone> Vic for SharedCard<M> {
             let (at, end) = (taken.load(Ordering::Relaxed), sent.load(Ordering::Acquire));
             // Only after the count of words: a new card may come and send a word between the two.
             if self.cards.incarnation(from).load(Ordering::Acquire) != self.known[from as usize] {
-                // The program has not been told.
+                // The program has not noticed the replacement.
                 continue;
             }
             if at != end {

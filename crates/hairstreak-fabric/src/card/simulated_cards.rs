@@ -59,7 +59,8 @@ impl<N: Network<Cell>> SimulatedCards<N> {
     ///
     /// # Errors
     ///
-    /// The network has too few ports for so many cards, or loses packets ([`LimitsError::Network`]); or `limits` cannot be.
+    /// The network has too few ports for the cards, or loses packets ([`LimitsError::Network`]); or `limits` are not
+    /// possible.
     pub fn new(network: N, size: u32, limits: CardLimits) -> Result<SimulatedCards<N>, LimitsError> {
         limits.check(size)?;
         if size > network.port_count() || network.may_lose() {
@@ -100,7 +101,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         self.counts
     }
 
-    /// Whether no cell is under way.
+    /// Returns `true` if no cell is under way.
     pub fn is_idle(&self) -> bool {
         self.network.packet_count() == 0 && self.cards.iter().all(|card| card.next_cell().is_none())
     }
@@ -110,7 +111,7 @@ impl<N: Network<Cell>> SimulatedCards<N> {
         self.step_and_tell(|_| {});
     }
 
-    /// As [`SimulatedCards::step`], and tells of the rank of each cell's card when the cell has arrived.
+    /// As [`SimulatedCards::step`]. Calls `tell` with the rank of each cell's card when the cell has arrived.
     pub fn step_and_tell(&mut self, mut tell: impl FnMut(u32)) {
         for card in &mut self.cards {
             for _ in 0..self.lanes {

@@ -1,11 +1,11 @@
-//! `Vic`: what a program does with an interface card.
+//! `Vic`: a program's operations on an interface card.
 
 use super::cell::Counter;
 
 /// A word for another card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PutWord {
-    /// Where in the other memory.
+    /// Address in the other memory.
     pub address: u32,
     /// The word.
     pub word: u64,
@@ -16,9 +16,9 @@ pub struct PutWord {
 /// A word that is read from another card's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query {
-    /// Where in the other memory.
+    /// Address in the other memory.
     pub address: u32,
-    /// Where in this memory.
+    /// Address in this memory.
     pub into: u32,
     /// This card's counter that the word counts down when it is there.
     pub counter: Option<Counter>,
@@ -36,16 +36,17 @@ pub trait Vic {
     /// The number of this card.
     fn rank(&self) -> u32;
 
-    /// How many cards the fabric has.
+    /// Returns the number of cards in the fabric.
     fn size(&self) -> u32;
 
     /// Words of each card's memory.
     fn memory_words(&self) -> u32;
 
-    /// Sends words to another card's memory. Returns how many words were taken: the first ones, as far as there is room.
+    /// Sends words to another card's memory. Returns the number of words taken: the first ones, as far as there is
+    /// room.
     fn put(&mut self, to: u32, words: &[PutWord]) -> usize;
 
-    /// Asks another card for words of its memory; the card answers by itself. Returns how many queries were taken: the
+    /// Asks another card for words of its memory; the card answers by itself. Returns the number of queries taken: the
     /// first ones.
     fn query(&mut self, to: u32, queries: &[Query]) -> usize;
 
@@ -61,7 +62,7 @@ pub trait Vic {
     /// Writes this card's memory from `address` on.
     fn write(&mut self, address: u32, words: &[u64]);
 
-    /// Expects so many more words for a counter. Words that have come before count: the order does not matter.
+    /// Expects `words` more words for a counter. Words that have come before count: the order does not matter.
     fn expect_words(&mut self, counter: Counter, words: u32);
 
     /// Expected words that have not arrived. Below zero: words that have arrived and were not expected.
@@ -74,10 +75,11 @@ pub trait Vic {
     /// has not taken. Call this before [`Vic::take_surprise`], so that each word is of the card that the program knows.
     fn notice_replaced(&mut self) -> Vec<u32>;
 
-    /// Comes to the barrier after those that [`Vic::barriers_passed`] has told of. A rank counts once for each barrier. The successor of a
-    /// card that is gone comes to the barrier again, because nobody knows whether its predecessor has.
+    /// Comes to the barrier after the last one that [`Vic::barriers_passed`] has returned. A rank counts once for each
+    /// barrier. The successor of a card that is gone comes to the barrier again, because its predecessor may not have
+    /// come.
     fn enter_barrier(&mut self);
 
-    /// How many barriers all cards have come to.
+    /// Returns the number of barriers that all cards have come to.
     fn barriers_passed(&self) -> u64;
 }

@@ -28,7 +28,7 @@ enum ChunkState {
         peer: u32,
         stream: u16,
     },
-    /// Its words are on their way.
+    /// The words of the chunk are on their way.
     Announced {
         peer: u32,
     },
@@ -49,7 +49,7 @@ impl Chunks {
         self.free.len()
     }
 
-    /// Whether the streams of a card may have another chunk: together they have half of all chunks at most.
+    /// Returns `true` if the streams of a card may have another chunk. Together they have at most half of all chunks.
     pub fn has_share_left(&self, peer: u32) -> bool {
         let held = self.states.iter().filter(|state| state.peer() == Some(peer)).count();
         held < self.states.len().div_ceil(2)
@@ -103,7 +103,7 @@ pub(super) fn counter(chunk: u8) -> Option<Counter> {
     Counter::new(chunk)
 }
 
-/// Whether all announced words of a chunk are there.
+/// Returns `true` if all announced words of a chunk are there.
 pub(super) fn is_whole(card: &(impl Vic + ?Sized), chunk: u8) -> bool {
     counter(chunk).is_some_and(|counter| card.missing(counter) == 0)
 }

@@ -1,4 +1,4 @@
-//! `Control`: what two ends of a stream tell each other, in one word of the FIFO.
+//! `Control`: the messages between the two ends of a stream, each in one word of the FIFO.
 //!
 //! ```text
 //!   63   60 59          44 43    38 37        24 23           0
@@ -7,7 +7,7 @@
 
 /// The largest size of a chunk, in bytes.
 pub(super) const SIZE_MAX: u32 = (1 << 14) - 1;
-/// Places come round after so many.
+/// Places wrap around at this number.
 pub(super) const PLACE_COUNT: u32 = 1 << 24;
 
 /// A word of one end. `there` is the number that the other end has for the stream.
@@ -17,7 +17,7 @@ pub(super) enum Control {
     Open { port: u16, here: u16 },
     /// The stream is there; `here` is the acceptor's number for it.
     Accept { there: u16, here: u16 },
-    /// Nobody listens, or there are too many streams.
+    /// The port has no listener, or there are too many streams.
     Refuse { there: u16 },
     /// The sender has bytes and no chunk.
     Want { there: u16 },
@@ -25,7 +25,7 @@ pub(super) enum Control {
     Grant { there: u16, chunk: u8 },
     /// The chunk is being filled: the bytes of this place in the stream.
     Filled { there: u16, chunk: u8, size: u16, place: u32 },
-    /// The sender has no more bytes; so many chunks were filled.
+    /// The sender has no more bytes; `place` is the number of filled chunks.
     End { there: u16, place: u32 },
     /// An end, and done.
     Reset { there: u16, place: u32 },
@@ -55,7 +55,7 @@ impl Control {
         }
     }
 
-    /// `None`: a word that says nothing.
+    /// Decodes a word. `None`: the word has no meaning.
     pub fn decode(word: u64) -> Option<Control> {
         let field = |shift: u32, bits: u32| (word >> shift & ((1 << bits) - 1)) as u32;
         let (there, chunk, size, place) =

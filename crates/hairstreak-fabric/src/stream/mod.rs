@@ -8,8 +8,9 @@
 //!     Filled (chunk, place, size) -- FIFO ->   expects so many words; whole when none is missing
 //! ```
 //!
-//! Whole chunks are emptied by their place in the stream, whatever the order in which they became whole, and are free again at once. Bytes
-//! that the application has not read stay with their stream, which is granted no chunk while it holds too many.
+//! Whole chunks are emptied by their place in the stream, not in the order in which they became whole, and are free
+//! again at once. Bytes that the application has not read stay with their stream, which is granted no chunk while it
+//! holds too many.
 
 mod chunks;
 mod control;

@@ -16,7 +16,7 @@ pub(super) struct Receiving {
     incoming: VecDeque<u8>,
     /// Chunks that the other end wants and has not got.
     asked: usize,
-    /// The stream stands in the list of those that want a chunk.
+    /// The stream is in the list of streams that want a chunk.
     pub is_listed: bool,
     /// Chunks that were granted and whose bytes are not in `incoming`.
     open_chunks: usize,
@@ -24,7 +24,8 @@ pub(super) struct Receiving {
     arrived: HashMap<u32, (u8, u16)>,
     /// The place of the next chunk.
     next: u32,
-    /// How many chunks the other end has announced in all, and whether it takes no more bytes.
+    /// The total number of chunks that the other end has announced. The flag is set if the other end takes no more
+    /// bytes.
     end: Option<(u32, bool)>,
     /// The application knows of the end.
     has_read_end: bool,
@@ -39,7 +40,7 @@ pub(super) struct Receiving {
 /// The outcome of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// So many bytes.
+    /// The number of bytes read.
     Bytes(usize),
     /// Nothing for now.
     Nothing,
@@ -50,12 +51,12 @@ pub enum Found {
 }
 
 impl Receiving {
-    /// The other end wants a chunk. A sender that keeps to the rules wants so many at most.
+    /// The other end wants a chunk. A sender that keeps to the rules wants at most `WANTS_MAX` at a time.
     pub fn ask(&mut self) {
         self.asked = (self.asked + 1).min(WANTS_MAX);
     }
 
-    /// Whether a chunk is wanted, and there is room for its bytes.
+    /// Returns `true` if a chunk is wanted, and there is room for its bytes.
     pub fn may_grant(&self) -> bool {
         self.asked > 0 && self.incoming.len() + (self.open_chunks + 1) * CHUNK_BYTES <= INCOMING_MAX
     }
@@ -75,7 +76,7 @@ impl Receiving {
         self.end = self.end.or(Some((place, is_reset)));
     }
 
-    /// Drops all bytes, and those that come.
+    /// Drops all bytes, present and future.
     pub fn give_up(&mut self) {
         self.incoming.clear();
         self.discards = true;
@@ -112,7 +113,7 @@ impl Receiving {
         if is_reset { Found::Reset } else { Found::End }
     }
 
-    /// Whether the application is to be told that there is something to read.
+    /// Returns `true`, once for each change, if the application must be told of bytes to read or of the end.
     pub fn tells_reader(&mut self) -> bool {
         let is_at_end = self.is_complete() && !self.has_read_end && !self.discards;
         let tells = (!self.incoming.is_empty() || is_at_end) && !self.is_reader_told;
@@ -120,18 +121,18 @@ impl Receiving {
         tells
     }
 
-    /// Whether the other end is to be told, once, that this end takes no more bytes.
+    /// Returns `true`, once, if the other end must be told that this end takes no more bytes.
     pub fn say_done(&mut self) -> bool {
         let is_done = self.has_read_end || self.discards;
         is_done && !std::mem::replace(&mut self.is_done_said, true)
     }
 
-    /// Whether nothing more comes, and nobody has to be told.
+    /// Returns `true` if no more bytes come, and the other end knows that this end takes none.
     pub fn is_over(&self) -> bool {
         self.is_complete() && self.is_done_said
     }
 
-    /// Whether the other end has ended, and all of its chunks were emptied.
+    /// Returns `true` if the other end has ended, and all of its chunks were emptied.
     fn is_complete(&self) -> bool {
         self.end.is_some_and(|(place, _)| place == self.next)
     }

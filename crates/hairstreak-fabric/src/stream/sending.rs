@@ -18,7 +18,7 @@ pub(super) struct Sending {
     /// Chunks that are wanted and not granted.
     wants: usize,
     grants: VecDeque<u8>,
-    /// The words of the chunk that is being filled, without those that are under way.
+    /// Unsent words of the chunk that is being filled.
     pub filling: VecDeque<PutWord>,
     /// The number of chunks that were announced.
     filled: u32,
@@ -30,7 +30,7 @@ pub(super) struct Sending {
     is_writer_told: bool,
 }
 
-/// How this card ends its half, when all bytes have gone out.
+/// The end of this card's half, once all bytes have gone out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
     /// The other end may go on sending.
@@ -62,7 +62,7 @@ impl Sending {
         }
     }
 
-    /// Takes bytes of the application. Returns how many.
+    /// Takes bytes of the application. Returns their number.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room());
         self.outgoing.extend(&bytes[..count]);
@@ -91,7 +91,7 @@ impl Sending {
         !std::mem::replace(&mut self.is_receiver_done, true)
     }
 
-    /// How many bytes a write would take.
+    /// Returns the number of bytes that a write would take.
     pub fn room(&self) -> usize {
         if self.ending.is_some() { 0 } else { OUTGOING_MAX - self.outgoing.len() }
     }
@@ -125,7 +125,7 @@ impl Sending {
         Some(Announcement { chunk, size: size as u16, place })
     }
 
-    /// How many further chunks the sender wants now.
+    /// Returns the number of further chunks that the sender wants now.
     pub fn want_more(&mut self) -> usize {
         let wanted = self.outgoing.len().div_ceil(CHUNK_BYTES).min(WANTS_MAX);
         let count = wanted.saturating_sub(self.wants + self.grants.len());
@@ -133,7 +133,7 @@ impl Sending {
         count
     }
 
-    /// The end, once: how it ends, and how many chunks there were. There is none while a want or a grant is open.
+    /// Returns the end, once: its kind, and the number of chunks. There is no end while a want or a grant is open.
     pub fn say_end(&mut self) -> Option<(Ending, u32)> {
         let is_done = self.outgoing.is_empty() && self.wants == 0 && self.grants.is_empty();
         let ending = self.ending.filter(|_| is_done && !self.is_end_said)?;
@@ -145,12 +145,12 @@ impl Sending {
         self.is_end_said && self.is_receiver_done
     }
 
-    /// Whether the end, when it is said, says that this end takes no more bytes, too.
+    /// Returns `true` if an end is still to be sent that also ends the receiving half.
     pub fn will_reset(&self) -> bool {
         self.ending == Some(Ending::Reset) && !self.is_end_said
     }
 
-    /// Whether the application is to be told that there is room again.
+    /// Returns `true`, once for each change, if the application must be told that there is room again.
     pub fn tells_writer(&mut self) -> bool {
         let tells = !self.is_writer_told && self.room() >= OUTGOING_MAX / 2;
         self.is_writer_told |= tells;

@@ -1,13 +1,15 @@
 //! `Streams`: all streams of one card.
 //!
-//! Words of the FIFO may overtake each other. What follows from that:
+//! Words of the FIFO may overtake each other. The rules follow from that:
 //!
 //! - Each [`Control::Want`] is answered by one grant, and each grant by one `Filled`, which may have no bytes. `Filled` words are numbered.
-//! - An end says how many there were, and is sent when no want and no grant is open. So whoever has the end, and as many `Filled` words, has
-//!   all the bytes that will ever come for the stream.
-//! - Each card says once that it takes no more bytes: `Done`, or a `Reset` in place of its end. When a card has said that and its end, and
+//! - An end carries the number of its `Filled` words, and is sent when no want and no grant is open. So a card that has
+//!   the end, and as many `Filled` words, has all bytes that will ever come for the stream.
+//! - Each card announces once that it takes no more bytes: `Done`, or a `Reset` in place of its end. When a card has
+//!   announced that and its end, and has received both, no word for the stream is under way, and its number can be used
+//!   again.
 //!   has heard both, no word for the stream is under way, and its number can be used again.
-//! - A chunk that was announced is filled to its last word, whatever becomes of the stream.
+//! - A chunk that was announced is filled to its last word, even if the stream ends.
 //!
 //! A card that is gone takes its streams with it: nothing more of it arrives, and its chunks are free at once.
 
@@ -20,7 +22,7 @@ use super::sending::{Ending, Sending};
 use super::turns::Turns;
 use crate::card::Vic;
 
-/// Words that wait for a card to take others: a card that leaves so many opens no further stream.
+/// Words that wait until a card takes others. A card that leaves this number waiting opens no further stream.
 const SAID_MAX: usize = 1 << 16;
 /// Streams of a card.
 const STREAMS_MAX: usize = 1 << 16;
@@ -47,7 +49,7 @@ pub enum OpenError {
 pub enum StreamEvent {
     /// The other card has accepted the stream.
     Opened(StreamId),
-    /// Nobody listens at the port, or the other card has too many streams.
+    /// The port has no listener, or the other card has too many streams.
     Refused(StreamId),
     /// Another card has opened a stream to this one.
     Accepted {
@@ -103,7 +105,7 @@ pub struct Streams {
     chunks: Chunks,
     /// Streams whose senders want a chunk.
     wanting: Turns,
-    /// What is to be said to other cards.
+    /// Control words that wait to be sent, by card.
     said: BTreeMap<u32, VecDeque<Control>>,
     /// Streams that have something to send.
     sending: BTreeSet<u16>,
@@ -138,17 +140,17 @@ impl Streams {
         }
     }
 
-    /// How many streams there are, whose numbers are not free.
+    /// Returns the number of streams, whose numbers are not free.
     pub fn count(&self) -> usize {
         self.streams.len()
     }
 
-    /// Chunks that are granted to nobody.
+    /// Returns the number of free chunks.
     pub fn free_chunk_count(&self) -> usize {
         self.chunks.free_count()
     }
 
-    /// Whether words wait for room at the card: the streams are to be polled again although nothing has come.
+    /// Returns `true` if words wait for room at the card: poll the streams again even if nothing has come.
     pub fn has_unsent(&self) -> bool {
         !self.said.is_empty() || !self.sending.is_empty()
     }
@@ -177,14 +179,14 @@ impl Streams {
         Ok(StreamId(number))
     }
 
-    /// Hands bytes over. Returns how many were taken.
+    /// Hands bytes over. Returns the number of bytes taken.
     pub fn write(&mut self, stream: StreamId, bytes: &[u8]) -> usize {
         let Some(found) = self.streams.get_mut(&stream.0) else { return 0 };
         self.sending.insert(stream.0);
         found.sending.write(bytes)
     }
 
-    /// How many bytes a write would take now. [`StreamEvent::Writable`] tells of more where there were none.
+    /// Returns the number of bytes that a write would take now. After 0, [`StreamEvent::Writable`] reports new room.
     pub fn room(&self, stream: StreamId) -> usize {
         self.streams.get(&stream.0).map_or(0, |found| found.sending.room())
     }
@@ -200,7 +202,7 @@ impl Streams {
         read
     }
 
-    /// No more bytes come from this side. What was written still goes out.
+    /// Ends this side of the stream. Written bytes still go out.
     pub fn close(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
             found.sending.close();
@@ -208,7 +210,7 @@ impl Streams {
         }
     }
 
-    /// Nobody reads the stream any more: what comes is dropped. What was written still goes out.
+    /// Abandons the stream: the application reads no more, and bytes that come are dropped. Written bytes still go out.
     pub fn abandon(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
             found.sending.abandon();
@@ -219,7 +221,7 @@ impl Streams {
         }
     }
 
-    /// Gives the stream up: as [`Streams::abandon`], and what was written and not sent is dropped.
+    /// Abandons the stream as [`Streams::abandon`] does, and drops the written bytes that were not sent.
     pub fn reset(&mut self, stream: StreamId) {
         if let Some(found) = self.streams.get_mut(&stream.0) {
             found.sending.reset();
@@ -348,7 +350,7 @@ impl Streams {
         }
     }
 
-    /// Takes what has come for a stream. Returns whether there was something.
+    /// Takes the bytes that have come for a stream. Returns whether there were any.
     fn receive(&mut self, number: u16, card: &(impl Vic + ?Sized)) -> bool {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         let free = self.chunks.free_count();
@@ -392,7 +394,7 @@ impl Streams {
         }
     }
 
-    /// Sends what a stream has. Returns whether anything was done.
+    /// Sends the output of a stream. Returns whether anything was done.
     fn send(&mut self, number: u16, card: &mut (impl Vic + ?Sized)) -> bool {
         let Some(stream) = self.streams.get_mut(&number) else { return false };
         let (peer, Some(there)) = (stream.peer, stream.there) else { return false };
@@ -414,7 +416,7 @@ impl Streams {
             said.push_back(Control::Filled { there, chunk: next.chunk, size: next.size, place: next.place });
             has_acted = true;
         }
-        // An end that will say so, too, stands for the word.
+        // An end that is sent as a reset stands for this word.
         let is_done = !stream.sending.will_reset() && stream.receiving.say_done();
         said.extend(is_done.then_some(Control::Done { there }));
         match stream.sending.say_end() {
@@ -431,7 +433,7 @@ impl Streams {
         has_acted
     }
 
-    /// Says what there is credit for.
+    /// Sends as many control words as there is credit for.
     fn speak(&mut self, card: &mut (impl Vic + ?Sized)) -> bool {
         let mut has_spoken = false;
         self.said.retain(|rank, said| {

@@ -3,7 +3,8 @@
 //! All packets move one angle in each slot. So a packet never leaves its *sheet*, the nodes that move with it: sheet `s` is at angle
 //! `s + slot` modulo `A`. In a sheet only cylinder and height change, and the sheets do not touch each other.
 //!
-//! Invariants: a node has at most one packet; the bits of `occupied` say which nodes have one; a packet keeps its key from node to node.
+//! Invariants: a node has at most one packet; the bits of `occupied` mark the nodes with a packet; a packet keeps its
+//! key from node to node.
 
 use slab::Slab;
 

@@ -5,7 +5,8 @@
 //! ```
 //!
 //! - Conditions of requests (RFC 9110, 13.1): `If-Match` and `If-None-Match`, as RabbitMQ's HTTP library answers them.
-//! - Cross-origin resource sharing: which pages may call from a browser, as RabbitMQ's `management.cors.allow_origins` says.
+//! - Cross-origin resource sharing: the pages that may call from a browser, as in RabbitMQ's
+//!   `management.cors.allow_origins`.
 
 use std::io;
 use std::sync::Arc;
@@ -96,7 +97,8 @@ impl Api {
     }
 }
 
-/// Changes that the log leaves out, by the first word of the path: those of the node, and of objects that clients change, too.
+/// Changes that the log leaves out, by the first word of the path: changes of the node, and of objects that clients
+/// change, too.
 const UNTOLD: [&str; 8] =
     ["bindings", "cluster-name", "connections", "exchanges", "feature-flags", "queues", "rebalance", "reset"];
 
@@ -111,7 +113,7 @@ fn tell_of_change(route: &Route, call: &Call<'_>) {
     }
 }
 
-/// Whether the request has a condition.
+/// Returns `true` if the request has a condition.
 fn has_condition(request: &Request) -> bool {
     [IF_MATCH, IF_NONE_MATCH].iter().any(|name| request.headers.contains_key(name))
 }

@@ -120,7 +120,7 @@ pub(crate) enum Requirement {
     VirtualHost,
     /// Any tag with access to the virtual host, or the tag `monitoring`.
     SeenVirtualHost,
-    /// Any tag, and permissions in the virtual host, whatever the tag.
+    /// Any tag, and permissions in the virtual host. Every tag needs the permissions.
     Permissions,
     /// The tag `policymaker`, and access to the virtual host.
     Policies,

@@ -124,7 +124,8 @@ impl Call<'_> {
         Ok(hosts)
     }
 
-    /// Fails unless a user with these tags meets the requirement of the route now. A virtual host that does not exist is told by the route.
+    /// Fails unless a user with these tags meets the requirement of the route now. The route itself reports a virtual
+    /// host that does not exist.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ pub(crate) struct ApiError {
     status: StatusCode,
     error: Cow<'static, str>,
     reason: Value,
-    /// Whether the client is asked for credentials.
+    /// The client is asked for credentials.
     asks: bool,
 }
 
@@ -66,7 +66,7 @@ impl ApiError {
         ApiError { asks: true, ..error }
     }
 
-    /// 405. The answer says in a header which methods there are.
+    /// 405. A header of the answer lists the methods.
     pub(crate) fn method_not_allowed() -> ApiError {
         ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "Method Not Allowed")
     }
@@ -77,7 +77,7 @@ impl ApiError {
         ApiError::new(StatusCode::REQUEST_TIMEOUT, "request_timeout", reason)
     }
 
-    /// 412: a protected object is to be deleted.
+    /// 412: a protected object cannot be deleted.
     pub(crate) fn precondition_failed(reason: impl Into<Value>) -> ApiError {
         ApiError::new(StatusCode::PRECONDITION_FAILED, "precondition_failed", reason)
     }
@@ -126,7 +126,7 @@ impl ApiError {
         if self.asks { response.with_header(header::WWW_AUTHENTICATE, REALM) } else { response }
     }
 
-    /// 401 for a client that came without credentials. RabbitMQ says nothing more.
+    /// 401 for a client that came without credentials. RabbitMQ adds no reason.
     pub(crate) fn credentials_wanted() -> Response {
         Response::empty(StatusCode::UNAUTHORIZED).with_header(header::WWW_AUTHENTICATE, REALM)
     }

@@ -117,7 +117,7 @@ fn split<'a>(bytes: &'a [u8], delimiter: &[u8]) -> Option<(&'a [u8], &'a [u8])> 
     Some((&bytes[..at], &bytes[at + delimiter.len()..]))
 }
 
-/// Whether the headers of a part say that name.
+/// Returns `true` if the headers of a part contain that name.
 fn is_named(head: &[u8], name: &str) -> bool {
     let Ok(head) = std::str::from_utf8(head) else { return false };
     head.lines().any(|line| {
@@ -156,7 +156,7 @@ mod tests {
         for text in ["[]", "12", "true"] {
             assert_eq!(refused(text), "not_json", "{text}");
         }
-        // RabbitMQ says `not_json` and no place.
+        // RabbitMQ answers `not_json` without a place.
         for text in ["{", "nonsense", "{\"a\":}", "[[[[", "\u{0}"] {
             let said = refused(text);
             let said = said.as_str().unwrap();

@@ -4,7 +4,7 @@
 //! - `request`, `fields`: the path, the parameters and the body of a request
 //! - `api`: from a request to its answer; `authorization`: the login; `call`: a request that may be answered; `state`: the state of all requests
 //! - `routes`: the table of paths, and the functions by noun
-//! - `list`, `rates`: lists of objects, and how fast their counters grow
+//! - `list`, `rates`: lists of objects, and the growth of their counters
 //! - `response`, `error`: the answer
 //! - `worker`: threads for operations that take long
 //!

@@ -147,7 +147,7 @@ impl Query {
         self.parameters.iter().filter(move |(other, _)| other == name).map(|(_, value)| &**value)
     }
 
-    /// Whether the parameter is there and says `true`.
+    /// Returns `true` if the parameter is there and has the value `true`.
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.get(name) == Some("true")
     }
@@ -231,7 +231,7 @@ impl Body {
 async fn next_data(incoming: &mut Incoming) -> Option<Result<Bytes, hyper::Error>> {
     loop {
         match poll_fn(|cx| Pin::new(&mut *incoming).poll_frame(cx)).await? {
-            // Trailers say nothing.
+            // Trailers have no meaning.
             Ok(frame) => {
                 if let Ok(data) = frame.into_data() {
                     return Some(Ok(data));

@@ -98,7 +98,7 @@ impl Response {
     }
 }
 
-/// Whether the header `Accept-Encoding` names gzip, or any encoding, and does not refuse it.
+/// Returns `true` if the header `Accept-Encoding` names gzip, or any encoding, and does not refuse it.
 fn takes_gzip(header: &str) -> bool {
     header.split(',').any(|item| {
         let (name, parameters) = item.split_once(';').unwrap_or((item, ""));

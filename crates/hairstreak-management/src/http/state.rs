@@ -1,6 +1,6 @@
 //! `State`: the state that all requests of the API share.
 //!
-//! - `About`: facts about the node that the node itself does not know, and the versions that the API tells
+//! - `About`: facts about the node that the node itself does not know, and the versions that the API shows
 //! - `visit`: the tables of a virtual host, in slices
 
 use std::net::SocketAddr;
@@ -59,7 +59,8 @@ impl About {
         }
     }
 
-    /// Whether the disk is short of room: an alarm, which stops no publisher, because messages are in memory. A node without a data directory writes nothing and has no such alarm.
+    /// Returns `true` if the disk is short of room. This alarm stops no publisher, because messages are in memory. A
+    /// node without a data directory writes nothing and has no such alarm.
     pub(crate) fn is_disk_alarmed(&self) -> bool {
         self.data_directory.is_some() && self.disk_free() < self.disk_free_limit
     }

@@ -1,4 +1,5 @@
-//! The API of a node without AMQP, over HTTP. The expected answers are those that RabbitMQ 3.10.8 gives to the same requests.
+//! The API of a node without AMQP, over HTTP. The expected answers are the answers of RabbitMQ 3.10.8 to the same
+//! requests.
 
 mod authorization;
 mod client;

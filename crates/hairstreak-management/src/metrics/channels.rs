@@ -93,7 +93,7 @@ impl ChannelFigures {
         visit(host, list, |channels| channels.for_each(&mut add)).await;
     }
 
-    /// The sums as a table. Counters are those of `stats`: they do not fall when channels are closed.
+    /// The sums as a table. Counters come from `stats`: they do not fall when channels are closed.
     pub(super) fn table(mut self, stats: &HostStats) -> Table<ChannelFigures> {
         self.stats = channel_stats(stats);
         Table::of_one(Registry::Aggregated.prefix(), GROUPS, &self)

@@ -59,7 +59,7 @@ impl ExchangeTables {
         }
     }
 
-    /// Whether no metrics of exchanges are asked for.
+    /// Returns `true` if no metrics of exchanges are asked for.
     pub(super) fn are_empty(&self) -> bool {
         self.published.is_empty() && self.known.is_empty()
     }
@@ -99,7 +99,7 @@ pub(super) fn sum(publish: u64) -> Table<ExchangeFigures> {
     Table::of_one(Registry::Aggregated.prefix(), [&PUBLISHED], &sum)
 }
 
-/// How many bindings each exchange has.
+/// Returns the number of bindings of each exchange.
 async fn count_bindings(host: &SharedHost) -> HashMap<Box<[u8]>, usize> {
     let mut counts = HashMap::new();
     let mut add = |binding: BindingInfo| *counts.entry(binding.source).or_default() += 1;

@@ -116,7 +116,7 @@ pub(super) fn logins(node: &Node, selection: &Selection) -> Table<LoginCounts> {
     table
 }
 
-/// How many objects there are, as a table.
+/// The numbers of objects, as a table.
 pub(super) fn objects(objects: &Objects, selection: &Selection) -> Box<dyn Block> {
     Box::new(Table::of_one(selection.registry.prefix(), [&OBJECTS], objects))
 }

@@ -89,7 +89,7 @@ impl QueueTables {
         }
     }
 
-    /// Whether no metrics of queues are asked for.
+    /// Returns `true` if no metrics of queues are asked for.
     pub(super) fn are_empty(&self) -> bool {
         self.queues.is_empty() && self.published.is_empty()
     }
@@ -156,7 +156,7 @@ impl QueueFigures {
         visit(host, list, |queues| queues.for_each(&mut add)).await;
     }
 
-    /// The sums as a table. Counters are those of `stats`: they do not fall when queues are deleted.
+    /// The sums as a table. Counters come from `stats`: they do not fall when queues are deleted.
     pub(super) fn table(mut self, stats: &HostStats) -> Table<QueueFigures> {
         self.stats = queue_stats(stats);
         let groups = [&COARSE, &DETAILS, &DELIVERIES, &PUBLISHED_3, &PUBLISHED_4];

@@ -45,7 +45,7 @@ impl Registry {
         }
     }
 
-    /// The label `rabbitmq_endpoint`, which tells series of several pages apart.
+    /// The label `rabbitmq_endpoint`, which distinguishes series of several pages.
     pub(super) fn endpoint(self) -> &'static str {
         match self {
             Registry::Aggregated => "aggregated",

@@ -1,7 +1,7 @@
 //! `Metrics`: requests for pages.
 //!
-//! A client on this host needs no credentials, unless the node is configured so. A client of another host has those of a user with the tag
-//! `monitoring`, unless the node is configured to tell everybody.
+//! A client on this host needs no credentials, unless the node is configured so. A client of another host needs the
+//! credentials of a user with the tag `monitoring`, unless the node is configured to serve every client.
 //!
 //! - `start`: the metrics of a node on their listeners.
 
@@ -43,7 +43,7 @@ impl Readers {
         }
     }
 
-    /// Whether a client at this address needs no credentials.
+    /// Returns `true` if a client at this address needs no credentials.
     fn may_be_anonymous(self, address: IpAddr) -> bool {
         match self {
             Readers::Users => false,

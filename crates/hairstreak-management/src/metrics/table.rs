@@ -21,7 +21,7 @@ pub(super) struct Table<T: 'static> {
     labels: String,
     /// The ends of the rows' labels.
     label_ends: Vec<usize>,
-    /// The values of the first row in the order of the columns, then those of the next.
+    /// The values row by row, each row in the order of the columns.
     values: Vec<f64>,
     /// The column and the row of the next sample.
     next: (usize, usize),
@@ -50,7 +50,7 @@ impl<T> Table<T> {
         table
     }
 
-    /// Whether there are no families.
+    /// Returns `true` if there are no families.
     pub(super) fn is_empty(&self) -> bool {
         self.columns.is_empty()
     }
@@ -77,7 +77,8 @@ impl<T> Block for Table<T> {
             if row == 0 {
                 push_head(text, self.prefix, family);
             }
-            // At least one sample follows the head in the same piece: the number of the row says that the head is written.
+            // At least one sample follows the head in the same piece: the number of the row shows that the head is
+            // written.
             while row < row_count {
                 let value = self.values[row * width + column];
                 push_sample(text, self.prefix, family.name, self.labels_of(row), value);

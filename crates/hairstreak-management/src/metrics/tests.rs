@@ -265,7 +265,7 @@ fn the_memory_by_its_use_is_the_memory_of_the_process() {
     let world = World::start(Readers::Loopback);
     world.declare("/", "q");
     world.publish("/", "q", &"m".repeat(1 << 20));
-    // Much memory, so that what a request takes is little beside it.
+    // Much memory, so that the memory of a request is little beside it.
     let held = vec![1_u8; 64 << 20];
     world.page("/metrics/memory-breakdown");
     let before = process::memory_bytes() as f64;

@@ -1,4 +1,4 @@
-//! The changes that operators make: users, permissions, virtual hosts. Nothing is written anywhere; the caller gets what changed.
+//! The changes that operators make: users, permissions, virtual hosts. Nothing is written here; the caller gets the changes.
 //!
 //! Changes of several threads are made one after the other. A caller that writes changes down in the same
 //! order makes them on one thread, or under a lock of its own.
@@ -13,7 +13,7 @@ use super::registry::Registry;
 use super::resource::{Permission, TopicPermission};
 use super::user::{Revoked, User, UserChange, UserLimit, UserUpdate};
 
-/// Everything that is kept about users: what a node loads when it starts.
+/// All definitions of users: a node loads them when it starts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessDefinitions {
     /// The users.
@@ -27,7 +27,7 @@ pub struct AccessDefinitions {
 }
 
 impl Access {
-    /// Replaces everything, at the start of a node. Patterns are not looked at: one that is none refuses everything.
+    /// Replaces all definitions at the start of a node. Patterns are not checked: an invalid pattern refuses everything.
     ///
     /// Errors: a user or a permission that cannot be; everything is as before.
     pub fn restore(&self, definitions: AccessDefinitions) -> Result<(), AccessError> {
@@ -55,8 +55,8 @@ impl Access {
         self.state.change(|current| Ok(std::mem::replace(current, registry))).map(drop)
     }
 
-    /// Creates a user, or changes the user of that name, whose permissions stay. A login with the old password is forgotten if the
-    /// hash is another.
+    /// Creates a user, or changes the user of that name, whose permissions stay. If the hash changes, a remembered login with the
+    /// old password is forgotten.
     ///
     /// Errors: the name, a CURVE key that another user has, too many users.
     pub fn put_user(&self, name: &str, update: UserUpdate) -> Result<UserChange, AccessError> {
@@ -90,7 +90,7 @@ impl Access {
         })
     }
 
-    /// Sets a user's permission for a virtual host. Returns what it replaces.
+    /// Sets a user's permission for a virtual host. Returns the replaced permission.
     ///
     /// Errors: no such user or virtual host, a pattern that is none, too many permissions.
     pub fn set_permission(&self, permission: Permission) -> Result<Option<Permission>, AccessError> {
@@ -113,7 +113,7 @@ impl Access {
         patterns.try_for_each(|pattern| self.state.patterns.get(pattern).map(drop))
     }
 
-    /// Takes a user's permission for a virtual host. Returns what was there.
+    /// Removes a user's permission for a virtual host. Returns the removed permission.
     ///
     /// Errors: no such user or virtual host.
     pub fn clear_permission(
@@ -124,7 +124,7 @@ impl Access {
         self.state.change(|registry| registry.clear_permission(user, virtual_host))
     }
 
-    /// Sets a user's permission for the routing keys of an exchange, which need not exist. Returns what it replaces.
+    /// Sets a user's permission for the routing keys of an exchange, which need not exist. Returns the replaced permission.
     ///
     /// Errors: no such user or virtual host, a pattern that is none, too many permissions.
     pub fn set_topic_permission(
@@ -172,8 +172,8 @@ impl Access {
         self.state.note(|registry| registry.add_virtual_host(name))
     }
 
-    /// A virtual host is gone, with all permissions for it. Looks at every user, in slices: no login waits for that. None if
-    /// there was none of that name.
+    /// Removes a virtual host with all permissions for it. Visits every user, in slices, so that no login waits long. Returns
+    /// `None` if there was no host of that name.
     pub fn remove_virtual_host(&self, name: &str) -> Option<Revoked> {
         let _turn = self.state.host_changes.lock();
         self.state.change(|registry| registry.remove_virtual_host(name).then_some(()).ok_or(())).ok()?;

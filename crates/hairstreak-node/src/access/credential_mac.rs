@@ -43,7 +43,7 @@ impl CredentialKey {
 }
 
 impl CredentialMac {
-    /// Whether both are the same. Takes the same time wherever they differ.
+    /// Returns true if both are equal. The time does not depend on the place of a difference.
     pub fn is(&self, other: &CredentialMac) -> bool {
         self.0.ct_eq(&other.0).into()
     }

@@ -25,7 +25,7 @@ pub enum AccessError {
     Name {
         /// The kind of thing.
         of: &'static str,
-        /// Its size in bytes.
+        /// Size of the name in bytes.
         size: usize,
     },
     /// RabbitMQ's HTTP API answers `["invalid_regexp", PATTERN, REASON]`.
@@ -53,7 +53,7 @@ pub enum AccessError {
     TooMany {
         /// The kind of thing.
         of: &'static str,
-        /// How many there are.
+        /// Number of existing things of the kind.
         count: usize,
     },
 }

@@ -9,8 +9,8 @@ use super::tags::Tags;
 use super::usage::{ConnectionSlot, LimitError, Usage};
 use super::virtual_host_permissions::VirtualHostPermissions;
 
-/// A user who logged in. Name and tags are those at the login, permissions and limits those of now. After the user is deleted
-/// nothing is allowed, also if there is a new user of that name.
+/// A logged-in user. Name and tags are from the login; permissions and limits are current. After the user is deleted nothing is
+/// allowed, even if a new user has that name.
 #[derive(Clone)]
 pub struct Identity {
     user: Arc<str>,
@@ -44,7 +44,7 @@ impl Identity {
         self.look(|_, record| record.user.tags.clone())
     }
 
-    /// The number of changes of users and permissions so far: what was checked holds while this is the same.
+    /// Returns the number of changes of users and permissions so far. The result of a check holds while this number is the same.
     #[inline]
     pub fn generation(&self) -> u64 {
         self.state.generation()
@@ -75,7 +75,7 @@ impl Identity {
         self.state.permissions(&self.usage, virtual_host, None)
     }
 
-    /// Whether the user has a permission for a virtual host, whatever the patterns.
+    /// Returns true if the user has a permission for a virtual host, with any patterns.
     pub fn may_access(&self, virtual_host: &str) -> bool {
         self.look(|registry, record| {
             registry.has_virtual_host(virtual_host) && record.has_permission(virtual_host)
@@ -92,14 +92,14 @@ impl Identity {
         .unwrap_or_default()
     }
 
-    /// Whether the user was deleted since the login. RabbitMQ closes such a connection with 320 (CONNECTION_FORCED).
+    /// Returns true if the user was deleted since the login. RabbitMQ closes such a connection with 320 (CONNECTION_FORCED).
     pub fn is_deleted(&self) -> bool {
         self.look(|_, _| ()).is_none()
     }
 
     /// Takes a place for a connection of the user, to be kept as long as the connection.
     ///
-    /// Errors: the user has as many connections as it may.
+    /// Errors: the user has reached its limit of connections.
     pub fn take_connection(&self) -> Result<ConnectionSlot, LimitError> {
         self.usage.take_connection()
     }

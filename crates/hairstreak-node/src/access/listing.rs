@@ -1,4 +1,4 @@
-//! The lists that operators look at: users and permissions as owned rows.
+//! The lists for operators: users and permissions as owned rows.
 //!
 //! Long lists are read in slices, so that no login waits for one. A change in the middle may be seen in part.
 
@@ -10,7 +10,7 @@ use super::user::User;
 /// The users that are read under the lock at a time.
 pub(super) const SLICE_COUNT_MAX: usize = 256;
 
-/// A user, and what the user has open.
+/// A user with its open connections and channels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserView {
     /// The user.
@@ -32,7 +32,7 @@ impl Access {
         self.collect(|record, users| users.push(record.user.clone()))
     }
 
-    /// All users with what they have open, by name.
+    /// Returns all users by name, with their open connections and channels.
     pub fn user_views(&self) -> Vec<UserView> {
         self.collect(|record, views| {
             let (connection_count, channel_count) = record.usage.counts();
@@ -49,14 +49,14 @@ impl Access {
         })
     }
 
-    /// All permissions, or those of a user, or those for a virtual host, by user and virtual host.
+    /// Returns the permissions by user and virtual host. A user or a virtual host limits the list.
     pub fn permissions(&self, user: Option<&str>, virtual_host: Option<&str>) -> Vec<Permission> {
         let is_meant =
             |row: &&Permission| virtual_host.is_none_or(|virtual_host| row.virtual_host == virtual_host);
         self.collect_of(user, |record, rows| rows.extend(record.permissions().filter(is_meant).cloned()))
     }
 
-    /// All topic permissions, or those of a user, or those for a virtual host, by user, virtual host and exchange.
+    /// Returns the topic permissions by user, virtual host and exchange. A user or a virtual host limits the list.
     pub fn topic_permissions(&self, user: Option<&str>, virtual_host: Option<&str>) -> Vec<TopicPermission> {
         let is_meant =
             |row: &&TopicPermission| virtual_host.is_none_or(|virtual_host| row.virtual_host == virtual_host);

@@ -25,8 +25,8 @@ pub enum Login {
 }
 
 impl Access {
-    /// Logs a user in by name and password. Never hashes and never blocks: if the same name and password were right before, the
-    /// answer is there at once; else `answer` is called later on the hashing thread.
+    /// Logs a user in by name and password. Never hashes and never blocks. If the same name and password were right before, the
+    /// answer is returned at once. Otherwise the hashing thread calls `answer` later.
     ///
     /// The connection waits for the answer, which may come after the connection's end.
     pub fn log_in(
@@ -92,17 +92,17 @@ impl Access {
         self.finish(found.ok_or(LoginError::UnknownKey), peer)
     }
 
-    /// How many logins there were.
+    /// Returns the figures of all logins.
     pub fn login_figures(&self) -> LoginFigures {
         self.logins.counters.figures()
     }
 
-    /// How many logins there were by each protocol.
+    /// Returns the number of logins by each protocol.
     pub fn login_counts(&self) -> [(Protocol, LoginCounts); Protocol::ALL.len()] {
         self.logins.counters.by_protocol()
     }
 
-    /// Counts a login by a protocol that looks at more than the credentials before it lets a user in. The peer of such a login has no protocol.
+    /// Counts a login by a protocol that checks more than the credentials. The peer of such a login has no protocol.
     pub fn count_login(&self, protocol: Protocol, is_let_in: bool) {
         self.logins.counters.count_by(protocol, is_let_in);
     }

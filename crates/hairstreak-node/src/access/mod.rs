@@ -1,4 +1,4 @@
-//! `Access`: who may do what. Users, password hashes, permissions, limits.
+//! `Access`: the rights of users: users, password hashes, permissions, limits.
 //!
 //! ```text
 //!   AMQP's loops, HTTP, services, directory
@@ -10,8 +10,8 @@
 //!      thread `logins`: one password hash after the other
 //! ```
 //!
-//! No sockets, no files, no clock: what has to survive is the caller's to write down, and everything is there again by
-//! [`Access::restore`]. An event loop may call everything but [`Access::hash_password`], [`PasswordHash::of`] and long lists.
+//! No sockets, no files, no clock: the caller writes down the state that must survive, and [`Access::restore`] brings it back. An
+//! event loop may call everything but [`Access::hash_password`], [`PasswordHash::of`] and long lists.
 //!
 //! Reading order: `user`, `resource`, `password`, `pattern`, `registry`, `state`, [`Identity`], [`Rights`], `login`, [`Access`].
 

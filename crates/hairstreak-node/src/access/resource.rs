@@ -1,11 +1,11 @@
 //! `Resource`: an exchange or a queue that a right is asked for, and RabbitMQ's words for a user who lacks the right.
 //!
-//! - `Permission` and `TopicPermission`: rows as definitions have them, and `Operation`, what they are for.
+//! - `Permission` and `TopicPermission`: rows as definitions have them, and `Operation`, the operations that they allow.
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
 
-/// The name by which permissions and texts know the default exchange, whose own name is empty.
+/// The name of the default exchange in permissions and texts. Its own name is empty.
 const DEFAULT_EXCHANGE: &[u8] = b"amq.default";
 /// Stands for the name that a virtual host gives to a queue without one.
 const GIVEN_NAME: &[u8] = b"amq.gen-0123456789abcdefghijkl";

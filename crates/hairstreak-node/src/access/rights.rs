@@ -1,4 +1,4 @@
-//! `Rights`: what a user may do in one virtual host, over AMQP and over HTTP.
+//! `Rights`: the rights of a user in one virtual host, over AMQP and over HTTP.
 //!
 //! | method | configure | write | read |
 //! |---|---|---|---|
@@ -11,8 +11,8 @@
 //! | basic.publish | | the exchange | |
 //! | basic.get, basic.consume, queue.purge | | | the queue |
 //!
-//! A passive declaration needs nothing. A topic exchange needs the routing key, too: to write it by publishing, to read it by binding. Over AMQP
-//! the right on another exchange is for declarations of new objects only.
+//! A passive declaration needs no right. A topic exchange also needs the routing key: the right to write it for publishing, to
+//! read it for binding. Over AMQP the right on another exchange is for declarations of new objects only.
 //!
 //! The check and the act use the same name: [`without_line_breaks`](hairstreak_broker::without_line_breaks) comes before both.
 //!
@@ -31,7 +31,7 @@ use super::virtual_host_permissions::VirtualHostPermissions;
 
 /// The answers that are kept.
 const ANSWERS_COUNT_MAX: usize = 12;
-/// The most bytes of a name and a key whose answer is kept. Those of AMQP have 255 each.
+/// Maximum size of a name and a key whose answer is kept, in bytes. AMQP allows 255 bytes for each.
 const ANSWER_SIZE_MAX: usize = 1024;
 
 /// The rights of a user in a virtual host, with the last answers.
@@ -39,14 +39,14 @@ const ANSWER_SIZE_MAX: usize = 1024;
 pub struct Rights {
     identity: Arc<Identity>,
     virtual_host: Box<str>,
-    /// The changes that permissions and answers know of.
+    /// The generation of the permissions and answers.
     generation: u64,
     /// `None` after the permission was taken: everything is refused.
     permissions: Option<Arc<VirtualHostPermissions>>,
     answers: Vec<Answer>,
     /// The index of the last answer, for each operation on names and on topics.
     last: [u8; 6],
-    /// The answer to be replaced next.
+    /// Index of the answer to replace next.
     next: usize,
 }
 

@@ -1,4 +1,4 @@
-//! `State`: the registry behind its lock, and the generation that tells whether anything changed.
+//! `State`: the registry behind its lock, and the generation that shows changes.
 //!
 //! Event loops read under the lock for a moment: at a login, and once for each virtual host in use after a change. Nothing is
 //! hashed or compiled under the lock.
@@ -18,7 +18,8 @@ use super::virtual_host_permissions::VirtualHostPermissions;
 pub(super) struct State {
     registry: RwLock<Registry>,
     generation: AtomicU64,
-    /// Held while a virtual host comes or goes: none comes back before all permissions for it are gone.
+    /// Held while a virtual host is created or removed. A host is created again only after all permissions for the old one are
+    /// removed.
     pub host_changes: Mutex<()>,
     pub patterns: PatternTable,
 }

@@ -1,4 +1,4 @@
-//! `Tags`: what a user may do over HTTP. Tags never widen what the user may do over AMQP.
+//! `Tags`: the rights of a user over HTTP. Tags never widen the user's rights over AMQP.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct Tags(Arc<[Box<str>]>);
 impl Tags {
     /// The tags of a list.
     ///
-    /// Errors: too many tags, or one that is too long.
+    /// Errors: too many tags, or a tag that is too long.
     pub fn from_names<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Tags, AccessError> {
         let mut tags: Vec<Box<str>> = Vec::new();
         for name in names.into_iter().map(str::trim).filter(|name| !name.is_empty()) {
@@ -42,7 +42,7 @@ impl Tags {
         self.0.iter().map(|tag| &**tag)
     }
 
-    /// Whether that tag is among them.
+    /// Returns true if the tag is present.
     pub fn has(&self, name: &str) -> bool {
         self.iter().any(|tag| tag == name)
     }
@@ -51,37 +51,37 @@ impl Tags {
         names.iter().any(|name| self.has(name))
     }
 
-    /// Whether the user may log in over HTTP: any of `management`, `policymaker`, `monitoring` and `administrator`.
+    /// Returns true if the user may log in over HTTP: any of `management`, `policymaker`, `monitoring` and `administrator`.
     pub fn may_manage(&self) -> bool {
         self.has_any(&["management", "policymaker", "monitoring", "administrator"])
     }
 
-    /// Whether the user may set policies and parameters of its virtual hosts: `policymaker` and `administrator`.
+    /// Returns true if the user may set policies and parameters of its virtual hosts: `policymaker` and `administrator`.
     pub fn may_set_policies(&self) -> bool {
         self.has_any(&["policymaker", "administrator"])
     }
 
-    /// Whether the user sees all virtual hosts, connections and nodes: `monitoring` and `administrator`.
+    /// Returns true if the user sees all virtual hosts, connections and nodes: `monitoring` and `administrator`.
     pub fn may_monitor(&self) -> bool {
         self.has_any(&["monitoring", "administrator"])
     }
 
-    /// Whether lists show virtual hosts without a permission of the user: as [`Tags::may_monitor`].
+    /// Returns true if lists show virtual hosts without a permission of the user: as [`Tags::may_monitor`].
     pub fn sees_all_virtual_hosts(&self) -> bool {
         self.may_monitor()
     }
 
-    /// Whether the user may do everything over HTTP: `administrator`.
+    /// Returns true if the user may do everything over HTTP: `administrator`.
     pub fn may_administer(&self) -> bool {
         self.has("administrator")
     }
 
-    /// Whether messages of the user may have another user's `user-id`: `impersonator`.
+    /// Returns true if messages of the user may have another user's `user-id`: `impersonator`.
     pub fn may_impersonate(&self) -> bool {
         self.has("impersonator")
     }
 
-    /// Whether the user cannot be changed over HTTP: `protected`.
+    /// Returns true if the user cannot be changed over HTTP: `protected`.
     pub fn is_protected(&self) -> bool {
         self.has("protected")
     }

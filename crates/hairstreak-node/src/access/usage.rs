@@ -30,7 +30,8 @@ pub enum LimitError {
     },
 }
 
-/// The connections and channels that a user has open. Lives as long as the user and its connections; a user of the same name that comes later has another.
+/// The connections and channels that a user has open. Lives as long as the user and its connections. A later user of the same
+/// name has another one.
 #[derive(Debug)]
 pub(super) struct Usage {
     user: Arc<str>,
@@ -104,7 +105,7 @@ impl Gauge {
 impl ConnectionSlot {
     /// Takes a place for a channel of the connection.
     ///
-    /// Errors: the user has as many channels as it may.
+    /// Errors: the user has reached its limit of channels.
     pub fn take_channel(&self) -> Result<ChannelSlot, LimitError> {
         match self.0.channels.take() {
             Ok(()) => Ok(ChannelSlot(Arc::clone(&self.0))),

@@ -14,11 +14,11 @@ pub(super) const NAME_SIZE_MAX: usize = 255;
 pub struct User {
     /// The name for the login, 1 to 255 bytes.
     pub name: String,
-    /// The hash that the password has to match.
+    /// The hash of the password.
     pub password_hash: PasswordHash,
     /// The user's rights over HTTP.
     pub tags: Tags,
-    /// How much the user may open.
+    /// Maximum numbers of the user's connections and channels.
     pub limits: UserLimits,
     /// The key that logs the user in by CURVE.
     pub curve: Option<PublicKey>,
@@ -42,14 +42,14 @@ pub enum UserLimit {
     Channels,
 }
 
-/// How [`super::Access::put_user`] changes a user. None leaves what there is; a new user has the defaults there.
+/// Change of a user by [`super::Access::put_user`]. `None` keeps the present value; a new user gets the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserUpdate {
-    /// The hash that the password has to match; [`PasswordHash::none`] clears the password.
+    /// The hash of the password; [`PasswordHash::none`] clears the password.
     pub password_hash: Option<PasswordHash>,
     /// The user's rights over HTTP.
     pub tags: Option<Tags>,
-    /// How much the user may open.
+    /// Maximum numbers of the user's connections and channels.
     pub limits: Option<UserLimits>,
     /// The key that logs the user in by CURVE, or none.
     pub curve: Option<Option<PublicKey>>,
@@ -121,7 +121,7 @@ impl UserLimits {
         }
     }
 
-    /// The same limits with another value for one.
+    /// Returns the limits with another value for one.
     pub fn with(mut self, limit: UserLimit, value: Option<i64>) -> UserLimits {
         match limit {
             UserLimit::Connections => self.connections = value,

@@ -25,8 +25,8 @@ struct TopicPatterns {
 }
 
 impl VirtualHostPermissions {
-    /// Compiles a user's rows of one virtual host. A text that is no pattern allows nothing: it came from elsewhere, because
-    /// those set here were compiled before.
+    /// Compiles a user's rows of one virtual host. An invalid pattern allows nothing. It comes from imported or older data,
+    /// because patterns set here were compiled before.
     pub(super) fn compile(
         permission: &Permission,
         topic_permissions: &[TopicPermission],
@@ -52,8 +52,8 @@ impl VirtualHostPermissions {
         }
     }
 
-    /// Whether the user may do that with an exchange, a queue, or whatever else has a name. The default exchange has the name that
-    /// [`Resource::name`](super::Resource::name) says.
+    /// Returns true if the user may do that with an exchange, a queue, or any other named object. The default exchange has the
+    /// name from [`Resource::name`](super::Resource::name).
     pub fn allows(&self, operation: Operation, name: &[u8]) -> bool {
         let pattern = match operation {
             Operation::Configure => &self.configure,
@@ -63,8 +63,8 @@ impl VirtualHostPermissions {
         pattern.matches(name)
     }
 
-    /// Whether the user may use that routing key (write) or binding key (read) with a topic exchange. To be asked for topic
-    /// exchanges only, after [`VirtualHostPermissions::allows`]. Exchanges without a row allow every key; no row is about
+    /// Returns true if the user may use that routing key (write) or binding key (read) with a topic exchange. Callers ask for
+    /// topic exchanges only, after [`VirtualHostPermissions::allows`]. Exchanges without a row allow every key; no row is about
     /// [`Operation::Configure`].
     pub fn allows_topic(&self, operation: Operation, exchange: &[u8], key: &[u8]) -> bool {
         let Ok(at) = self.topics.binary_search_by(|topic| (*topic.exchange).cmp(exchange)) else {

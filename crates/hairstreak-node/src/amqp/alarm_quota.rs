@@ -1,8 +1,9 @@
 //! `AlarmQuota`: the bodies and transactions of a connection that go on while the memory alarm is raised.
 //!
-//! A message that has begun may come whole, because acknowledgements may stand behind its body. A transaction with messages may get to its commit. All connections
-//! share one room for the bytes of both ([`Parking`](crate::node::Parking)), and keep their part until the alarm is over. A connection without room is not read.
-//! Such connections stand in a line, and go on one after the other ([`Pass`]).
+//! A message that has begun may come whole, because acknowledgements may stand behind its body. A transaction with messages may
+//! get to its commit. All connections share one room for the bytes of both ([`Parking`](crate::node::Parking)), and keep their
+//! part until the alarm is over. A connection without room is not read. Such connections stand in a line, and continue one after
+//! the other ([`Pass`]).
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ pub(super) struct AlarmQuota {
     address: Address,
     /// Bytes that have come since the alarm was raised.
     bytes: usize,
-    /// A message has to wait, and with it all that is behind it.
+    /// A message has to wait, with all frames behind it.
     is_stopped: bool,
     pass: Option<Pass>,
 }
@@ -27,7 +28,7 @@ impl AlarmQuota {
         AlarmQuota { account, address, bytes: 0, is_stopped: false, pass: None }
     }
 
-    /// Takes `size` bytes of a message that come while the alarm is raised, if there is room.
+    /// Takes `size` bytes of a message received while the alarm is raised, if there is room.
     pub fn has_room(&mut self, size: usize) -> bool {
         let Account { alarm, parking, .. } = &*self.account;
         let has_room = parking.take_body(self.bytes, size, alarm.watermark());
@@ -35,7 +36,8 @@ impl AlarmQuota {
         has_room
     }
 
-    /// Takes `size` bytes of a body or a transaction that come while the alarm is raised. Returns false if the connection has to wait.
+    /// Takes `size` bytes of a body or a transaction received while the alarm is raised. Returns false if the connection has to
+    /// wait.
     pub fn take(&mut self, size: usize) -> bool {
         if self.pass.as_ref().is_some_and(|pass| pass.use_for(size)) {
             return true;
@@ -50,7 +52,7 @@ impl AlarmQuota {
         false
     }
 
-    /// Whether a message that has waited may go on, once.
+    /// Returns true, once, if a message that has waited may go on.
     pub fn take_goes_on(&mut self) -> bool {
         let goes_on = self.is_stopped && self.pass.as_ref().is_some_and(Pass::is_held);
         self.is_stopped &= !goes_on;

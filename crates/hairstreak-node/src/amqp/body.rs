@@ -1,4 +1,4 @@
-//! Bodies on their way in: a short one gathers in a vector, a long one in memory of its own that is never copied again.
+//! Incoming bodies: a short one gathers in a vector, a long one in memory of its own that is never copied again.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::publish::Publish;
 /// A body of at least this size has memory of its own and is never copied again.
 pub(super) const SHARED_BODY_MIN: usize = 32 * 1024;
 
-/// A message whose body is on its way.
+/// A message with an incomplete body.
 pub(super) struct Assembly {
     pub publish: Publish,
     /// Encoded.
@@ -46,7 +46,7 @@ impl Assembly {
         self.missing
     }
 
-    /// Takes more of the body, no more than is missing.
+    /// Appends more of the body, at most the missing bytes.
     pub fn append(&mut self, bytes: &[u8]) {
         self.missing -= bytes.len() as u64;
         match &mut self.body {
@@ -78,7 +78,7 @@ impl Assembly {
         self.missing -= size as u64;
     }
 
-    /// The message, once nothing is missing.
+    /// Returns the message, once the body is complete.
     pub fn finish(self) -> (Publish, Box<[u8]>, WholeBody) {
         let body = match self.body {
             PartialBody::Short(body) => WholeBody::Short(body),

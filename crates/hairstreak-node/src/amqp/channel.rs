@@ -1,4 +1,4 @@
-//! `Channel`: what a connection keeps of one channel: content on its way in, confirms, and a transaction.
+//! `Channel`: the state of one channel: incoming content, confirms, and a transaction.
 //!
 //! ```text
 //!   open --basic.publish--> Header --content header--> Body --the last body frame--> open
@@ -25,13 +25,13 @@ pub(super) struct Channel {
     /// The last message that was published.
     pub memo: Memo,
     pub content: Content,
-    /// The channel among those that have published.
+    /// The channel's entry in the count of channels that have published.
     pub publisher: Option<Publisher>,
     /// The client has asked for confirms.
     pub confirms: Option<Confirms>,
     /// The client has asked for transactions.
     pub transaction: Option<Transaction>,
-    /// The queue that was declared last: what an empty name means.
+    /// The last declared queue: an empty name refers to it.
     pub last_queue: Box<[u8]>,
     /// The place among the channels of the user.
     _slot: ChannelSlot,
@@ -52,20 +52,20 @@ impl Channel {
         }
     }
 
-    /// Whether publishers wait for an answer to each message. RabbitMQ takes a transaction for a kind of confirm.
+    /// Returns true if publishers wait for an answer to each message. RabbitMQ takes a transaction for a kind of confirm.
     pub fn is_confirming(&self) -> bool {
         self.confirms.is_some() || self.transaction.is_some()
     }
 
-    /// Whether a message is on its way.
+    /// Returns true if a message is incomplete.
     pub fn is_in_content(&self) -> bool {
         !matches!(self.content, Content::None)
     }
 }
 
-/// How much of a message is here.
+/// Received part of a message.
 pub(super) enum Content {
-    /// None is on its way.
+    /// No message is incomplete.
     None,
     /// basic.publish came. The content header is next.
     Header(Publish),

@@ -17,7 +17,7 @@ impl Session {
         if refusal.code.scope() == Scope::Channel && number != 0 {
             self.tell_confirms(number, turn);
             self.close_channel(number, turn);
-            // Until the client knows, what it sends on this channel is dropped.
+            // Until the client confirms the close, its frames on this channel are dropped.
             self.closing_channels.push(number);
             let close = channel::Close { reply_code, reply_text: &reply_text, class_id, method_id };
             turn.reply(number, &Method::ChannelClose(close));
@@ -44,7 +44,7 @@ impl Session {
         turn.take_deliveries();
     }
 
-    /// The channel gives everything back. What was on its way to the client goes first.
+    /// Closes a channel, which gives everything back. Pending output to the client goes first.
     pub(super) fn close_channel(&mut self, number: u16, turn: &mut Turn<'_>) {
         if let Some(channel) = self.channels.remove(&number) {
             let state = &mut *turn.state;
@@ -68,7 +68,7 @@ impl Session {
             self.closing_channels.retain(|closing| *closing != number);
         }
         if id == channel::Close::ID {
-            // Both sides closed at once.
+            // Both sides have closed at the same time.
             turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
         }
         Ok(())

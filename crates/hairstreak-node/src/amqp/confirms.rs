@@ -1,4 +1,4 @@
-//! `Confirms`: which publishes of a channel are still to be confirmed.
+//! `Confirms`: the publishes of a channel that are still to be confirmed.
 //!
 //! Publishes are numbered from 1. One basic.ack answers for all that were confirmed since the last one, and one basic.nack for refusals
 //! that follow each other: no cumulative number runs over a publish of the other kind.
@@ -13,9 +13,9 @@ use crate::node::encoding::push_method;
 pub(super) struct Confirms {
     /// Publishes so far.
     count: u64,
-    /// Publishes that the client has been told of.
+    /// Publishes that are confirmed to the client.
     told: u64,
-    /// Publishes behind `told` that were refused, in order.
+    /// Refused publishes after `told`, in order.
     refused: Vec<u64>,
 }
 
@@ -29,13 +29,13 @@ impl Confirms {
         }
     }
 
-    /// Tells the client of all that are settled.
+    /// Confirms all settled publishes to the client.
     pub fn tell(&mut self, channel: u16, output: &mut OutgoingBuffer) {
         let refused = std::mem::take(&mut self.refused);
         for run in refused.chunk_by(|one, next| one + 1 == *next) {
             let (first, last) = (run[0], run[run.len() - 1]);
             self.tell_through(first - 1, channel, output);
-            // RabbitMQ says so of a single one, too.
+            // RabbitMQ sets `multiple` for a single one, too.
             let nack = basic::Nack { delivery_tag: last, multiple: true, requeue: false };
             push_method(output, channel, &Method::BasicNack(nack));
             self.told = last;

@@ -7,9 +7,10 @@
 //!   any --the node stops, or the bytes make no sense--> Over
 //! ```
 //!
-//! Output that is held leaves before the connection ends: the disk may refuse what the output promises, and the client is told.
+//! Held output is sent before the connection ends: the disk may refuse the changes that the output promises, and the client must
+//! be told.
 //!
-//! Reading order: `protocol` (what the loop calls), `handshake`, `session` and what it names, `liveness`.
+//! Reading order: `protocol` (the calls of the loop), `handshake`, `session` and the files it names, `liveness`.
 //!
 //! - `Mail`: the events that wake a connection.
 
@@ -27,10 +28,10 @@ use super::turn::Late;
 use crate::access::{ConnectionSlot, Identity, LoginResult, Rights};
 use crate::node::{ClientInfo, JournalError, LingeringPlace, Listed, Node, Peer, SharedHost};
 
-/// How long a client has from the connection to connection.open, and how long for close-ok.
+/// Time limit from the connection to connection.open, and for close-ok.
 pub(super) const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
-/// How long a client that has closed the connection has to end its side, if its heartbeats do not say less.
+/// Maximum time for a client that has closed the connection to end its side. A shorter heartbeat interval replaces it.
 pub(super) const LINGER_TIME: Duration = Duration::from_secs(30);
 
 /// One client.
@@ -42,25 +43,25 @@ pub(crate) struct AmqpConnection {
     /// The place in a virtual host, while the phase is `Running`.
     pub(super) member: Option<Member>,
     pub(super) liveness: Liveness,
-    /// When the handshake or the close has to be over.
+    /// Deadline of the handshake or the close.
     pub(super) deadline: Option<Instant>,
-    /// The error that the node ends the connection with, until a turn tells the client.
+    /// The error with which the node ends the connection, until a turn sends it to the client.
     pub(super) forced: Option<Fault>,
-    /// The node stops, and the connection with it as soon as the client is told.
+    /// The node stops. The connection ends as soon as the client is told.
     pub(super) is_stopping: bool,
     /// Bytes to come of a frame that is passed over, while the phase is `Closing`.
     pub(super) passed_over: usize,
-    /// The place among those that wait for their client, while the phase is `Left`.
+    /// Place in the list of connections that wait for their client, while the phase is `Left`.
     pub(super) lingers: Option<LingeringPlace>,
 }
 
-/// How far the conversation is.
+/// Phase of the conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     /// The protocol header is next.
     Header,
     StartOk,
-    /// The login is being looked at.
+    /// The login is being checked.
     LogIn,
     TuneOk,
     /// connection.open is next.
@@ -70,7 +71,7 @@ pub(super) enum Phase {
     Closing,
     /// The client has sent connection.close, and was answered. The client ends its side first.
     Left,
-    /// All is said: the connection ends as soon as nothing of its output is held.
+    /// The conversation is over: the connection ends as soon as none of its output is held.
     Over,
 }
 
@@ -104,20 +105,20 @@ pub(super) struct Member {
     pub slot: ConnectionSlot,
     /// Turns so far. The number is a ticket for answers that are held.
     pub turn_count: u64,
-    /// Answers to what the host has not done yet.
+    /// Answers to unfinished operations of the host.
     pub late: Late,
-    /// The host has not done yet what the connection has asked for: nothing is read.
+    /// The host has not finished an operation of the connection: nothing is read.
     pub waits: bool,
-    /// No more deliveries come until this side says what it has written.
+    /// No more deliveries come until the connection reports its written bytes.
     pub is_full: bool,
-    /// Enough is written for more deliveries, and the host does not know.
+    /// Enough is written for more deliveries, and the host is not yet notified.
     pub has_room: bool,
     /// Nothing is read until half of the answers are written.
     pub is_unread: bool,
     pub session: Box<Session>,
 }
 
-/// Why the node ends a connection without a word.
+/// Reason for which the node ends a connection without a message.
 #[derive(Debug, Error)]
 pub(crate) enum AmqpError {
     /// Neither frames nor heartbeats came.
@@ -126,10 +127,10 @@ pub(crate) enum AmqpError {
     /// The handshake, or the answer to connection.close, took too long.
     #[error("the client did not go on in time")]
     Late,
-    /// The client is gone while it had to wait.
+    /// The client disconnected while it had to wait.
     #[error("the client is gone")]
     Gone,
-    /// The handshake failed where RabbitMQ says nothing either.
+    /// The handshake failed in a case in which RabbitMQ sends nothing either.
     #[error("handshake: {0}")]
     Handshake(String),
 }

@@ -11,7 +11,7 @@ use super::turn::Turn;
 use crate::access::{Operation, Resource};
 use crate::node::encoding::{push_get_ok, push_method};
 
-/// Everybody may read direct replies.
+/// Any user may read direct replies.
 const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
 
 impl Channel {
@@ -97,7 +97,8 @@ impl Channel {
     fn get(&mut self, get: &basic::Get<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let queue = queue_name(&self.last_queue, get.queue)?;
         turn.rights.check(Operation::Read, Resource::Queue(queue))?;
-        // Waiting deliveries have lower numbers. An acknowledgement of this message and all before it must name no message that the client has not got.
+        // Waiting deliveries have lower numbers. An acknowledgement of this message and all before it must not cover a message
+        // that the client has not received.
         turn.take_deliveries();
         let state = &mut *turn.state;
         let (number, output, frame_body_max) = (self.number, &mut *turn.output, turn.frame_body_max);

@@ -1,4 +1,5 @@
-//! Properties of a message: where the message goes, which properties are checked, and which are removed before the message is stored.
+//! Properties of a message: the routing keys, the checks of properties, and the properties that are removed before the message is
+//! stored.
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::exchange::Routing;
@@ -12,7 +13,8 @@ use crate::access::{Identity, Operation, Resource};
 
 /// Clients answer to this name; the virtual host makes an address of it.
 const REPLY_TO: &[u8] = b"amq.rabbitmq.reply-to";
-/// Flags of properties that have to be looked at for more than attributes: headers, correlation-id, reply-to, message-id, timestamp, user-id.
+/// Flags of properties that need a check beyond the attributes: headers, correlation-id, reply-to, message-id, timestamp,
+/// user-id.
 const LOOK_FLAGS: u16 = 1 << 13 | 1 << 10 | 1 << 9 | 1 << 7 | 1 << 6 | 1 << 4;
 
 /// The meaning of a message's properties and names.
@@ -74,7 +76,7 @@ pub(super) fn examine(
 
 /// # Errors
 ///
-/// `PRECONDITION_FAILED`: a body of so many bytes is larger than the node takes.
+/// `PRECONDITION_FAILED`: a body of `size` bytes is larger than the node accepts.
 pub(super) fn check_size(size: u64, size_max: u64) -> Result<(), Refusal> {
     if size <= size_max {
         return Ok(());
@@ -102,7 +104,7 @@ fn resolve(
     turn.state.host.resolve(&routing, route)
 }
 
-/// A user-id has to be the user's own, unless the user may impersonate others.
+/// Checks that a user-id is the user's own, unless the user may impersonate others.
 fn check_user(user_id: Option<&[u8]>, identity: &Identity) -> Result<(), Refusal> {
     let user = &**identity.user();
     match user_id {
@@ -129,7 +131,7 @@ fn reply_address(
     }
 }
 
-/// The keys of the headers CC and BCC. What is no string in them is passed over.
+/// Returns the keys of the headers CC and BCC. Values that are not strings are ignored.
 ///
 /// Errors: a header is no array.
 fn extra_keys(headers: &FieldTable) -> Result<Vec<&[u8]>, Refusal> {

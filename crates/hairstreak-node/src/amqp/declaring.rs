@@ -112,7 +112,7 @@ impl Channel {
     fn delete_queue(&mut self, delete: &queue::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
         let name = without_line_breaks(queue_name(&self.last_queue, delete.queue)?);
         turn.rights.check(Operation::Configure, Resource::Queue(&name))?;
-        // A consumer of this very connection hears of its end behind the answer.
+        // A consumer of this connection is notified of its end after the answer.
         turn.take_deliveries();
         let state = &mut *turn.state;
         let (if_unused, if_empty) = (delete.if_unused, delete.if_empty);
@@ -198,14 +198,14 @@ impl Channel {
     }
 }
 
-/// Whether a binding can be written, if it would have to be.
+/// Checks that a binding can be written to disk, if it must be.
 fn check_writable(
     ends: Ends<'_>,
     routing_key: &[u8],
     arguments: &FieldTable,
     turn: &Turn<'_>,
 ) -> Result<(), Refusal> {
-    // All is well nearly always, and then nothing is copied.
+    // The journal accepts changes nearly always, and then nothing is copied.
     if turn.journal.check().is_ok() {
         return Ok(());
     }

@@ -31,7 +31,7 @@ impl Fault {
         Fault { refusal, method, is_fatal: false }
     }
 
-    /// The same, and the method is `id` where none is known.
+    /// Sets the method to `id` if none is known.
     pub fn of_method(self, id: (u16, u16)) -> Fault {
         Fault { method: if self.method == (0, 0) { id } else { self.method }, ..self }
     }
@@ -55,7 +55,7 @@ impl Fault {
         Fault { is_fatal: true, ..Fault::in_frame(kind, payload, &problem) }
     }
 
-    /// The error of a frame that no channel can have, whatever came before. `None`: there is no such error.
+    /// Returns the error of a frame that is invalid on its channel in any state. `None`: the frame has no such error.
     pub fn of_kind(frame: &Frame<'_>) -> Option<Fault> {
         let Frame { kind, channel, payload } = *frame;
         let size_min = match kind {

@@ -1,7 +1,8 @@
 //! Bytes to frames: the input of a session.
 //!
-//! - A message like the last one of its channel goes the short way (`publishing`): nothing of it is decoded.
-//! - A method or a content header is decoded when its frame is here whole. A frame longer than the read buffer gathers in memory of its own.
+//! - A message like the last one of its channel takes the short path (`publishing`), without decoding.
+//! - A method or a content header is decoded when its whole frame is here. A frame longer than the read buffer gathers in memory
+//!   of its own.
 //! - A body that its channel awaits is taken as it comes: its frame need not be here whole.
 //!
 //! A frame is refused once it is here whole, or by its size: where the network cuts the bytes changes nothing.
@@ -20,7 +21,8 @@ use super::turn::Turn;
 use crate::node::REPLIES_BYTES_MAX;
 
 impl Session {
-    /// Handles what is in `bytes`. Returns how many bytes were used; the rest is handed in again with more behind it.
+    /// Handles the frames in `bytes`. Returns the number of bytes used. The caller hands in the rest again, with more bytes
+    /// behind it.
     pub(super) fn handle_frames(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> usize {
         let mut at = 0;
         loop {
@@ -49,7 +51,7 @@ impl Session {
             if self.may_unpark() {
                 return at;
             }
-            // The host has not done yet what came before.
+            // The host has not finished the earlier operations.
             if turn.has_to_wait() {
                 return at;
             }
@@ -114,8 +116,8 @@ impl Session {
         self.take_frame(bytes, turn)
     }
 
-    /// Goes into the frame of a body that its channel awaits and whose header is here. A body that nobody awaits is refused as any other frame, once it is
-    /// whole.
+    /// Enters a body frame that its channel awaits, once the frame's header is here. A body that no channel awaits is refused
+    /// like any other frame, once it is whole.
     fn begins_body(&mut self, bytes: &[u8]) -> Result<bool, Fault> {
         let Some(&[kind, c0, c1, s0, s1, s2, s3]) = bytes.first_chunk() else { return Ok(false) };
         if kind != FrameKind::Body as u8 {
@@ -135,7 +137,7 @@ impl Session {
         Ok(true)
     }
 
-    /// Takes what is here of a body frame's payload, and its end.
+    /// Takes the available bytes of a body frame's payload, and its end.
     fn take_body(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> (usize, Result<(), Fault>) {
         let Reading::Body(BodyFrame { channel, begins_at, missing }) = &mut self.reading else {
             return (0, Ok(()));

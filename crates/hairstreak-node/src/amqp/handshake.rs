@@ -55,7 +55,7 @@ impl AmqpConnection {
             let (kind, size) = (frame.kind, frame.size());
             let fault = Fault::of_kind(&frame);
             let fault = fault.or_else(|| (frame.channel != 0).then(|| Fault::unexpected(&frame)));
-            // The payload is copied, because the answer goes into the same connection. Each client does this three times.
+            // The payload is copied, because the answer uses the same connection. Each client does this three times.
             let payload = frame.payload.to_vec();
             if let Some(fault) = fault {
                 context.connection.input.consume(size);
@@ -73,7 +73,7 @@ impl AmqpConnection {
         }
     }
 
-    /// Refuses a frame. As in RabbitMQ a client without a login is told nothing.
+    /// Refuses a frame. As in RabbitMQ a client before its login gets no message.
     fn refuse_frame(&mut self, fault: Fault, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         if self.phase != Phase::Open {
             return Err(AmqpError::Handshake(fault.refusal.text));
@@ -125,7 +125,7 @@ impl AmqpConnection {
         Ok(true)
     }
 
-    /// The client says who it is. Its password may need a hash, which another thread computes.
+    /// Starts the client's login. The password may need a hash, which another thread computes.
     fn log_in(
         &mut self,
         start_ok: &connection::StartOk<'_>,
@@ -161,7 +161,7 @@ impl AmqpConnection {
         Ok(())
     }
 
-    /// The login was looked at.
+    /// Handles the result of the login.
     pub(super) fn end_login(&mut self, result: LoginResult, context: &mut AmqpContext<'_>) {
         if self.phase != Phase::LogIn {
             return;
@@ -197,7 +197,7 @@ impl AmqpConnection {
         self.node.refused_logins.tell(self.client.peer.remote, self.client.info.mechanism, error);
     }
 
-    /// Whether the client shows a certificate. Only a node that asks for certificates sees one.
+    /// Returns true if the client shows a certificate. Only a node that asks for certificates sees one.
     fn shows_certificate(&self) -> bool {
         self.client.peer.tls.as_ref().is_some_and(|tls| tls.certificate.is_some())
     }
@@ -208,7 +208,7 @@ impl AmqpConnection {
         certificate.as_ref().ok()?.login_name(self.node.login_from)
     }
 
-    /// Whether clients on this connection may use the mechanism.
+    /// Returns true if clients on this connection may use the mechanism.
     fn offers(&self, mechanism: Mechanism) -> bool {
         match mechanism {
             Mechanism::Plain | Mechanism::Amqplain => true,
@@ -275,7 +275,7 @@ impl AmqpConnection {
         let session = Session::new(node, context.address(), self.tuned, hears_blocked);
         let (now, peer) = (self.node.clock.millis(context.now), self.client.peer.clone());
         let listed = self.node.connections.add(context.address(), peer, info, (host.name(), id), now);
-        // A host that was deleted meanwhile has not seen this connection among those to be closed.
+        // A host that was deleted since did not close this connection with its others.
         if !self.node.hosts.find(&name).is_some_and(|now| Arc::ptr_eq(&now, &host)) {
             self.node.leave_later(&host, id);
             let fault = refuse(ReplyCode::NotAllowed, format!("vhost {name} not found"));
@@ -304,7 +304,7 @@ impl AmqpConnection {
         true
     }
 
-    /// Says why the connection is over, outside of any virtual host. Returns true: the step is done.
+    /// Sends the reason for which the connection is over, outside of any virtual host. Returns true: the step is done.
     fn close_with(&mut self, fault: &Fault, context: &mut AmqpContext<'_>) -> bool {
         push_close(fault, context);
         self.phase = if fault.is_fatal { Phase::Over } else { Phase::Closing };
@@ -372,11 +372,11 @@ fn capabilities(client_properties: &FieldTable) -> Capabilities {
     }
 }
 
-/// Admits a user to a virtual host. Returns what the user may do there, and the place among the connections of the user.
+/// Admits a user to a virtual host. Returns the user's rights there, and the place among the connections of the user.
 ///
 /// # Errors
 ///
-/// `NOT_ALLOWED`: the user has no permission there, or the host or the user has as many connections as it may.
+/// `NOT_ALLOWED`: the user has no permission there, or the host or the user has reached its limit of connections.
 pub(super) fn admit(
     node: &Node,
     identity: &Arc<Identity>,

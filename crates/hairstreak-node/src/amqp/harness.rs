@@ -1,7 +1,8 @@
 //! `AmqpHarness`: a node without threads, sockets and a clock, for the unit tests and the fuzz target.
 //!
-//! Each client is a connection of the node, and has an address. [`AmqpHarness::read`] takes the client's bytes, and [`AmqpHarness::write`] the node's.
-//! Mail waits for [`AmqpHarness::settle`], timers for [`AmqpHarness::pass`], and the disk for [`AmqpHarness::end_commit`].
+//! Each client is a connection of the node, and has an address. [`AmqpHarness::read`] takes the client's bytes, and
+//! [`AmqpHarness::write`] the node's. Mail waits for [`AmqpHarness::settle`], timers for [`AmqpHarness::pass`], and the disk for
+//! [`AmqpHarness::end_commit`].
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -19,10 +20,10 @@ use crate::node::Lingering;
 use crate::node::{AmqpOptions, JournalError, Node, Peer, Post, SharedHost};
 use crate::operator::{self, DataPlace};
 
-/// Rounds of mail in which a node has to come to rest: mail makes no mail without end.
+/// Rounds of mail after which a node must be idle: mail must not create mail without end.
 const SETTLE_ROUNDS: usize = 64;
 
-/// A connection whose changes the disk is done with, their ticket, and the outcome.
+/// A connection whose changes the disk has handled, their ticket, and the outcome.
 type Committed = (Address, u64, Result<(), JournalError>);
 
 /// A node, and the connections of its clients.
@@ -30,7 +31,7 @@ pub struct AmqpHarness {
     node: Arc<Node>,
     /// Answers of other threads.
     answers: Receiver<(Address, Mail)>,
-    /// Connections whose changes the disk is done with.
+    /// Connections whose changes the disk has handled.
     commits: Receiver<Committed>,
     connections: Harness<AmqpConnection>,
 }
@@ -42,12 +43,12 @@ pub struct HostFigures {
     pub counts: MessageCounts,
     /// Bytes of messages, queue entries and unacknowledged deliveries.
     pub memory_bytes: usize,
-    /// The bytes that the alarm was told of: those of the hosts, and what connections hold of messages on their way.
+    /// Bytes reported to the alarm: the bytes of the hosts, and the incomplete messages of connections.
     pub told_bytes: usize,
 }
 
 impl AmqpHarness {
-    /// A node without clients, which keeps its definitions in a data directory if there is one.
+    /// Creates a node without clients, which keeps its definitions in a data directory if there is one.
     ///
     /// Errors: the system has no descriptor to give, or the data directory cannot be used.
     pub fn new(options: &AmqpOptions, data: Option<&DataPlace>) -> io::Result<AmqpHarness> {
@@ -78,17 +79,17 @@ impl AmqpHarness {
         self.connections.add(connection)
     }
 
-    /// Whether the connection is there: neither side has ended it, or the client has not taken all that was written.
+    /// Returns true if the connection exists: neither side has ended it, or the client has not read all output.
     pub fn is_connected(&self, client: Address) -> bool {
         self.connections.protocol(client).is_some()
     }
 
-    /// Whether the client has come through the handshake, and the session goes on.
+    /// Returns true if the client has completed the handshake, and the session goes on.
     pub fn is_running(&self, client: Address) -> bool {
         self.connections.protocol(client).is_some_and(|connection| connection.phase == Phase::Running)
     }
 
-    /// How many connections the node lists.
+    /// Returns the number of connections that the node lists.
     #[cfg(test)]
     pub(crate) fn connection_count(&self) -> usize {
         self.node.connections.addresses(|_| true).len()
@@ -100,7 +101,7 @@ impl AmqpHarness {
         &self.node.lingering
     }
 
-    /// Whether the node reads what the client sends.
+    /// Returns true if the node reads the client's data.
     pub fn is_reading(&self, client: Address) -> bool {
         self.connections.is_reading(client)
     }
@@ -121,7 +122,7 @@ impl AmqpHarness {
         self.connections.read(client, bytes)
     }
 
-    /// The client takes at most `size_max` bytes of what the node has written.
+    /// Reads at most `size_max` bytes of the node's output for the client.
     pub fn write(&mut self, client: Address, size_max: usize, into: &mut Vec<u8>) {
         self.connections.write(client, size_max, into);
     }
@@ -136,7 +137,7 @@ impl AmqpHarness {
         self.connections.break_off(client);
     }
 
-    /// The disk refuses all changes from here on, and says so when the sender sends or is gone.
+    /// Lets the disk refuse all later changes. It reports this when the sender sends or is dropped.
     #[cfg(test)]
     pub(super) fn refuse_changes(&self) -> Sender<()> {
         self.node.journal.close().unwrap();
@@ -178,7 +179,7 @@ impl AmqpHarness {
         self.connections.deliver_mail()
     }
 
-    /// Hands in the answers to logins, and not what comes of them.
+    /// Hands in the answers to logins, without their consequences.
     #[cfg(test)]
     pub(super) fn settle_logins(&mut self) {
         let waits = |connection: &AmqpConnection| connection.phase == Phase::LogIn;
@@ -210,7 +211,7 @@ impl AmqpHarness {
         panic!("mail without end");
     }
 
-    /// Does what the timekeeper does for operations that take more than one turn.
+    /// Does the timekeeper's work for operations that take more than one turn.
     fn end_chores(&mut self) {
         let has_chores = |host: &Arc<SharedHost>| {
             let mut patience = Duration::ZERO;
@@ -223,8 +224,8 @@ impl AmqpHarness {
         }
     }
 
-    /// Waits until the next changes of a connection are on disk, and has the connection hear of that: or of `error`, as if the disk had refused them. The
-    /// disk stalls until then.
+    /// Waits until the next changes of a connection are on disk, and reports that to the connection. With `error` it reports a
+    /// refusal by the disk. The disk stalls until then.
     pub fn end_commit(&mut self, error: Option<&str>) {
         let Ok((to, ticket, result)) = self.commits.recv() else { return };
         match error.map_or(result, |error| Err(JournalError(error.into()))) {
@@ -234,7 +235,7 @@ impl AmqpHarness {
         self.settle();
     }
 
-    /// Hands in the answers of other threads. Waits for those that connections wait for.
+    /// Hands in the answers of other threads. Waits for the answers that connections await.
     fn await_logins(&mut self) {
         let waits = |connection: &AmqpConnection| connection.phase == Phase::LogIn;
         let mut count = self.connections.protocols().filter(|connection| waits(connection)).count();
@@ -287,14 +288,14 @@ impl Post for HarnessPost {
     }
 
     fn committed(&self, to: Address, ticket: u64, result: Result<(), JournalError>) {
-        // The harness may be gone.
+        // The harness may have been dropped.
         let _ = self.commit.send((to, ticket, result));
     }
 }
 
 impl HarnessPost {
     fn put(&self, to: Address, mail: Mail) {
-        // The harness may be gone.
+        // The harness may have been dropped.
         let _ = self.answer.send((to, mail));
     }
 }

@@ -1,14 +1,15 @@
 //! `Liveness`: heartbeats in both directions.
 //!
-//! Twice in each interval the connection looks at what was written and read since. If nothing but heartbeats was written, a heartbeat is sent:
-//! a client may miss one of two. If nothing was read for two intervals, the client is gone. A connection that is not read has another sign of life, or none ([`Sign`]).
+//! The connection checks its reads and writes twice in each interval. If it wrote nothing but heartbeats, it sends a heartbeat: a
+//! client may miss one of two. If nothing was read for two intervals, the client is gone. A connection that is not read has
+//! another sign of life, or none ([`Sign`]).
 
 use std::time::{Duration, Instant};
 
-/// The looks without anything read after which the client is gone: two intervals.
+/// Number of checks without received bytes after which the client is gone: two intervals.
 const SILENT_LOOKS_MAX: u32 = 4;
 
-/// For how long at least a client may take nothing while nothing is read from it.
+/// Minimum time that a client may take no output while nothing is read from it.
 const UNTAKEN_TIME: Duration = Duration::from_secs(60);
 
 /// The sign of life that is expected of a client.
@@ -22,7 +23,7 @@ pub(super) enum Sign {
     None,
 }
 
-/// The written and the read bytes at the last look.
+/// The written and the read bytes at the last check.
 #[derive(Debug)]
 pub(super) struct Liveness {
     sign: Sign,
@@ -33,7 +34,7 @@ pub(super) struct Liveness {
     is_first_look: bool,
 }
 
-/// The result of a look.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Nothing,
@@ -53,22 +54,22 @@ impl Liveness {
         }
     }
 
-    /// When the next look is due.
+    /// Time of the next check.
     pub fn due(&self) -> Instant {
         self.due
     }
 
-    /// The next look is half of `interval` away.
+    /// Starts the checks. The next one is after half of `interval`.
     pub fn start(&mut self, interval: Duration, now: Instant) {
         self.due = now + interval / 2;
     }
 
-    /// A heartbeat is about to be written, which says nothing at the next look.
+    /// Notes a heartbeat that is about to be written. It does not count as output at the next check.
     pub fn note_heartbeat(&mut self, size: usize) {
         self.written_bytes += size as u64;
     }
 
-    /// Looks at the bytes written and read so far.
+    /// Checks the bytes written and read so far.
     pub fn look(
         &mut self,
         interval: Duration,
@@ -77,7 +78,7 @@ impl Liveness {
         sign: Sign,
     ) -> Verdict {
         self.start(interval, now);
-        // The handshake, which came before the first look, is no news: half of the interval is over.
+        // The handshake came before the first check and does not count: half of the interval is over.
         let is_first_look = std::mem::take(&mut self.is_first_look);
         let has_written =
             std::mem::replace(&mut self.written_bytes, written_bytes) != written_bytes && !is_first_look;
@@ -97,7 +98,7 @@ impl Liveness {
     }
 }
 
-/// The looks in this time.
+/// Returns the number of checks in this time.
 fn looks_in(time: Duration, interval: Duration) -> u32 {
     (2 * time.as_millis()).div_ceil(interval.as_millis().max(1)).try_into().unwrap_or(u32::MAX)
 }
@@ -150,7 +151,7 @@ mod tests {
             }
         }
         assert_eq!(look(6, Sign::Taken), Verdict::Gone);
-        // The looks before say nothing of the other sign.
+        // Earlier checks do not count for the other sign.
         assert_eq!(look(6, Sign::Sent), Verdict::SendHeartbeat);
     }
 }

@@ -1,8 +1,8 @@
 //! `Memo`: the last message that a channel published, so that the next one like it costs two comparisons.
 //!
-//! A publisher sends the same exchange, routing key and properties again and again. Where the frames of basic.publish and the content
-//! header are the same bytes as last time but for the size of the body, everything that follows from them is known: the route, the
-//! permission, the attributes.
+//! A publisher sends the same exchange, routing key and properties again and again. The frames of basic.publish and of the
+//! content header are then the same, except for the size of the body. The route, the permission and the attributes that follow
+//! from them are known.
 //!
 //! ```text
 //!   basic.publish   | the same bytes                                                     |
@@ -38,7 +38,7 @@ pub(super) struct Memo {
     pub rights_generation: u64,
 }
 
-/// A message whose frames are as the memo's.
+/// A message with the same frames as the memo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Same<'a> {
     pub body: &'a [u8],
@@ -47,12 +47,13 @@ pub(super) struct Same<'a> {
 }
 
 impl Memo {
-    /// Whether there is no message to be like.
+    /// Returns true if no message is remembered.
     pub fn is_empty(&self) -> bool {
         self.head.is_empty()
     }
 
-    /// The message at the start of `bytes`, if it is here whole and like the last one. The memo is not empty. `body_size_max`: larger bodies go another way.
+    /// Returns the message at the start of `bytes`, if it is whole and like the last one. The memo is not empty. Bodies larger
+    /// than `body_size_max` take another path.
     #[inline]
     pub fn same<'a>(&self, bytes: &'a [u8], body_size_max: usize) -> Option<Same<'a>> {
         debug_assert!(!self.is_empty());
@@ -89,7 +90,7 @@ impl Memo {
         self.properties.split_last().map_or(&[], |(_, properties)| properties)
     }
 
-    /// Whether the memo is of a message with these encoded properties: then its attributes hold.
+    /// Returns true if the memo has a message with these encoded properties. Then its attributes hold.
     pub fn has_properties(&self, properties: &[u8]) -> bool {
         !self.is_empty() && self.properties() == properties
     }
@@ -113,7 +114,7 @@ impl Memo {
         self.attributes = attributes;
     }
 
-    /// Forgets the message: the next one is looked at anew.
+    /// Forgets the message: the next one is examined anew.
     pub fn forget(&mut self) {
         self.head.clear();
     }

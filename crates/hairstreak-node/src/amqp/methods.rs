@@ -1,4 +1,4 @@
-//! Methods of a session, and where each goes.
+//! Methods of a session, and their handlers.
 
 use hairstreak_broker::vhost::ChannelMode;
 use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
@@ -122,7 +122,7 @@ impl Session {
         Ok(())
     }
 
-    /// Publishes and settles what the transaction holds.
+    /// Publishes and settles the content of the transaction.
     fn commit(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
         let id = tx::Commit::ID;
         let Some(channel) = self.channels.get_mut(&number) else { return Ok(()) };
@@ -141,7 +141,7 @@ impl Session {
         self.go_on_committing(turn).map_err(|(fault, _)| fault)
     }
 
-    /// Goes on with a commit, as far as the turn goes.
+    /// Continues a commit within the limits of the turn.
     pub(super) fn go_on_committing(&mut self, turn: &mut Turn<'_>) -> Result<(), (Fault, u16)> {
         while let Some(committing) = &mut self.committing
             && !turn.is_over()
@@ -199,7 +199,7 @@ fn select_transactions(channel: &mut Channel, turn: &mut Turn<'_>) -> Result<(),
     Ok(())
 }
 
-/// Tells operators what the client has asked for.
+/// Shows operators the mode that the client has chosen.
 fn note_mode(channel: &Channel, turn: &mut Turn<'_>) {
     let mode = ChannelMode {
         is_confirming: channel.confirms.is_some(),

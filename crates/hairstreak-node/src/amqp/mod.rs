@@ -1,4 +1,4 @@
-//! AMQP 0-9-1 on event loops: what RabbitMQ's clients connect to.
+//! AMQP 0-9-1 on event loops, for RabbitMQ's clients.
 //!
 //! ```text
 //!   client --bytes--> AmqpConnection --commands, one lock for each turn--> VirtualHost (hairstreak-broker)
@@ -6,7 +6,7 @@
 //!                          +--- takes what waits, when woken --- Outlets <------+ deliveries, encoded once
 //! ```
 //!
-//! Reading order: `node`, `shared_host`, `outlets`, `encoding`; `connection`, `session` and what they name.
+//! Reading order: `node`, `shared_host`, `outlets`, `encoding`; `connection`, `session` and the files they name.
 
 mod alarm_quota;
 mod body;

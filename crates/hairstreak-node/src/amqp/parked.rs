@@ -7,9 +7,9 @@ use crate::node::Account;
 
 /// The parked frames of a connection.
 pub(super) struct Parked {
-    /// The frames as they came. The last may be on its way.
+    /// The frames as they came. The last may be incomplete.
     frames: Vec<u8>,
-    /// The bytes of the frames, those to come included.
+    /// The bytes of the frames, missing bytes of the last one included.
     size: usize,
     /// The channels that have frames here.
     channels: Vec<ParkedChannel>,
@@ -17,7 +17,7 @@ pub(super) struct Parked {
     pub is_overtaken: bool,
     /// The frames are being handled: frames that would be parked stay in the input.
     pub is_handled: bool,
-    /// The connection ends: its frames are handled whatever the alarm.
+    /// The connection ends: its frames are handled even while the alarm is raised.
     pub is_ending: bool,
     /// Bytes to come of the frame that the end of the connection has cut off.
     cut_bytes: usize,
@@ -45,17 +45,17 @@ impl Parked {
         }
     }
 
-    /// Whether frames that come now may have to go behind others.
+    /// Returns true if new frames may have to go behind parked ones.
     pub fn is_in_the_way(&self) -> bool {
         self.size > 0 && !self.is_handled
     }
 
-    /// Whether a channel has frames here.
+    /// Returns true if a channel has parked frames.
     pub fn has_channel(&self, channel: u16) -> bool {
         self.channels.iter().any(|parked| parked.number == channel)
     }
 
-    /// Whether acknowledgements of a channel go ahead of its frames here.
+    /// Returns true if acknowledgements of a channel go ahead of its parked frames.
     pub fn lets_overtake(&self, channel: u16) -> bool {
         !self.channels.iter().any(|parked| parked.number == channel && parked.is_barred)
     }
@@ -68,7 +68,7 @@ impl Parked {
             .for_each(|parked| parked.is_barred = true);
     }
 
-    /// Takes what is here of a frame of which `missing` bytes are to come. Returns how many bytes that is.
+    /// Takes the available bytes of a frame of which `missing` bytes are to come. Returns the number of bytes taken.
     pub fn take(&mut self, bytes: &[u8], missing: &mut usize) -> usize {
         let count = bytes.len().min(*missing);
         *missing -= count;
@@ -76,7 +76,8 @@ impl Parked {
         count
     }
 
-    /// The connection ends: its frames are handled whatever the alarm. The rest of the frame that it reads is passed over.
+    /// The connection ends: its frames are handled even while the alarm is raised. The rest of the frame that it reads is
+    /// skipped.
     pub fn begin_end(&mut self, reading: &mut Reading) {
         self.cut_bytes = reading.missing_bytes();
         (*reading, self.is_ending) = (Reading::Start, true);
@@ -87,7 +88,7 @@ impl Parked {
         if self.is_ending { self.cut_bytes } else { reading.missing_bytes() }
     }
 
-    /// Whether the connection may end with these frames handled. Else they are dropped.
+    /// Returns true if the parked frames are handled before the connection ends. Otherwise they are dropped.
     pub fn may_be_let_in(&self) -> bool {
         let Account { alarm, parking, .. } = &*self.account;
         !alarm.is_raised() || parking.let_in(self.size, alarm.watermark())
@@ -105,7 +106,7 @@ impl Parked {
         self.drop_handled(used);
     }
 
-    /// Takes place for a frame of a channel. Returns false if there is no room. `spare`: bytes that go above the bound.
+    /// Reserves room for a frame of a channel. Returns false if there is no room. `spare`: bytes above the bound.
     pub fn reserve(&mut self, channel: u16, size: usize, spare: usize) -> bool {
         let Account { alarm, parking, .. } = &*self.account;
         if !parking.park(self.size, size, spare, alarm.watermark()) {
@@ -118,7 +119,7 @@ impl Parked {
         true
     }
 
-    /// So many bytes at the start are handled.
+    /// Drops `size` handled bytes at the start.
     fn drop_handled(&mut self, size: usize) {
         self.frames.drain(..size);
         self.size -= size;

@@ -1,19 +1,20 @@
-//! Frames that are parked while the memory alarm is raised, so that what comes behind them is still read.
+//! Parking of frames while the memory alarm is raised, so that the frames behind them are still read.
 //!
-//! A client that publishes and consumes on one connection sends acknowledgements behind its messages, and acknowledgements free memory. A basic.publish that comes
-//! while the alarm is raised is parked as it came, and all that follows on its channel behind it. Acknowledgements alone go ahead. When the alarm is over the
-//! frames are handled as if they came now: confirms, transactions and the end of a channel mean what they always do.
+//! A client that publishes and consumes on one connection sends acknowledgements behind its messages, and acknowledgements free
+//! memory. A basic.publish that comes while the alarm is raised is parked unchanged, with all later frames of its channel behind
+//! it. Only acknowledgements go ahead. When the alarm is over the frames are handled like new ones. Confirms, transactions and
+//! the end of a channel keep their meaning.
 //!
 //! | frame | while frames of its channel are parked |
 //! |---|---|
-//! | basic.ack, basic.nack, basic.reject | handled; parked if it would fail, if the channel has a transaction, or behind a method that changes its meaning |
+//! | basic.ack, basic.nack, basic.reject | handled; parked if it would fail, in a transaction, or behind a change of its meaning |
 //! | everything else of the channel | parked |
 //! | connection.close | parked behind the frames of all channels |
 //! | frames of other channels | handled |
 //!
-//! A connection parks so much and no more ([`Parking`](crate::node::Parking)). Nothing is read then until the alarm is over. When a connection ends, its parked
-//! frames are dropped, except where an acknowledgement has gone ahead of them: a client may have acknowledged a task behind the message
-//! with its result. Such frames are handled as far as the grace of the node goes.
+//! The parked bytes of a connection are bounded ([`Parking`](crate::node::Parking)). Beyond the bound nothing is read until the
+//! alarm is over. When a connection ends, its parked frames are dropped, except if an acknowledgement has gone ahead of them: a
+//! client may have acknowledged a task behind the message with its result. Such frames are handled within the grace of the node.
 
 use hairstreak_wire::amqp::{
     FRAME_HEADER_SIZE, FRAME_OVERHEAD, FrameKind, Method, basic, channel, check_frame_size, connection,
@@ -28,13 +29,14 @@ use super::turn::Turn;
 const METHOD_ID_SIZE: usize = 4;
 /// The bytes of a frame that settles deliveries, and some more: a tag and its flags.
 const SETTLEMENT_SIZE: usize = 32;
-/// The methods that change the meaning of a later acknowledgement: the acknowledgement is part of a transaction, or settles other deliveries.
+/// Methods that change the meaning of a later acknowledgement: after them it is part of a transaction, or settles other
+/// deliveries.
 const BARRIERS: [(u16, u16); 5] =
     [tx::Select::ID, basic::Get::ID, basic::Recover::ID, basic::RecoverAsync::ID, channel::Close::ID];
 
 impl Session {
-    /// Parks a basic.publish that comes while the alarm is raised, or has the connection wait. `frame`: its bytes. `None`: the frame is none, or need not wait. A
-    /// transaction that has messages may get to its end while there is room.
+    /// Parks a basic.publish that comes while the alarm is raised, or makes the connection wait. `frame`: its bytes. `None`: the
+    /// frame is not a basic.publish, or need not wait. A transaction that has messages may get to its end while there is room.
     pub(super) fn park_publish(
         &mut self,
         number: u16,
@@ -70,7 +72,7 @@ impl Session {
         })
     }
 
-    /// Tells the client that its messages wait, if that is news and the client wants to know.
+    /// Notifies the client that its messages wait, unless it is notified already or did not ask for notices.
     pub(super) fn block(&mut self, turn: &mut Turn<'_>) {
         if self.throttle.block() && self.hears_blocked {
             let blocked = connection::Blocked { reason: b"low on memory" };
@@ -78,7 +80,7 @@ impl Session {
         }
     }
 
-    /// Goes into a frame that has to go behind others. `None`: it has not.
+    /// Enters a frame that must go behind parked ones. `None`: the frame need not.
     pub(super) fn park_behind(&mut self, bytes: &[u8], turn: &mut Turn<'_>) -> Option<Step> {
         let &[kind, c0, c1, s0, s1, s2, s3] = bytes.first_chunk::<FRAME_HEADER_SIZE>()?;
         let number = u16::from_be_bytes([c0, c1]);
@@ -86,7 +88,7 @@ impl Session {
         let size = payload_size as usize + FRAME_OVERHEAD;
         let is_held = self.parked.has_channel(number);
         let is_of_channel = [FrameKind::Method, FrameKind::Header, FrameKind::Body].map(|kind| kind as u8);
-        // An error of the frame is told at once.
+        // An error of the frame is reported without delay.
         let is_too_large = check_frame_size(payload_size, self.tuned.frame_size_max).is_err();
         if !is_of_channel.contains(&kind) || is_too_large || !is_held && number != 0 {
             return None;
@@ -124,7 +126,7 @@ impl Session {
         (frame.size(), Ok(()))
     }
 
-    /// Goes into a frame of `size` bytes, of which those at the start of `bytes` are here.
+    /// Enters a frame of `size` bytes, whose first bytes are at the start of `bytes`.
     fn park(&mut self, number: u16, size: usize, bytes: &[u8]) -> Step {
         if !self.parked.reserve(number, size, self.throttle.missing_bytes()) {
             self.throttle.wait();
@@ -136,20 +138,22 @@ impl Session {
         (count, Ok(()))
     }
 
-    /// Whether parked frames are to be handled before anything else: the alarm is over.
+    /// Returns true if parked frames are to be handled before anything else: the alarm is over.
     pub(super) fn may_unpark(&self) -> bool {
         let is_between_frames = matches!(self.reading, Reading::Start);
         self.parked.is_in_the_way() && is_between_frames && !self.node.is_alarmed()
     }
 
-    /// Handles parked frames, as far as the turn and the host go. The others stay. A turn stops between frames only, and so the first of them begins a frame.
+    /// Handles parked frames within the limits of the turn and the host. The others stay. A turn stops between frames only, so
+    /// the first of them begins a frame.
     pub(super) fn handle_parked(&mut self, turn: &mut Turn<'_>) {
         let frames = self.parked.lend();
         let used = self.handle_run(&frames, turn);
         self.parked.take_back(frames, used);
     }
 
-    /// Notes that the connection ends. Returns whether parked frames are to be handled, as many as one turn takes: an acknowledgement has gone ahead of them.
+    /// Notes that the connection ends. Returns true if parked frames are to be handled, as many as one turn takes, because an
+    /// acknowledgement has gone ahead of them.
     pub(super) fn begins_end_of_parked(&mut self) -> bool {
         if !self.parked.is_overtaken || self.parked.is_handled || self.outcome != Outcome::Running {
             return false;

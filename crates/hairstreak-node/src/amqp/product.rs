@@ -1,5 +1,5 @@
-//! The properties and limits that the node proposes to AMQP clients, and [`Tuned`], the limits that both sides agreed on. docs/amqp.md has the
-//! reasons.
+//! The properties and limits that the node proposes to AMQP clients, and [`Tuned`], the limits that both sides agreed on.
+//! docs/amqp.md has the reasons.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(super) const TUNING: Tuning = Tuning { channel_max: 2047, frame_max: 131_072
 const PRODUCT: &str = "RabbitMQ";
 const VERSION: &str = "3.13.7";
 
-/// The properties that clients look for.
+/// The capabilities that clients check.
 const CAPABILITIES: [&str; 9] = [
     "publisher_confirms",
     "exchange_exchange_bindings",

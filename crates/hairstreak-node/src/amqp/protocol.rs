@@ -60,7 +60,7 @@ impl Protocol for AmqpConnection {
                 let (lost, reason) = (context.connection.output.discard_held(), error.to_string());
                 self.force_close(ReplyCode::InternalError, &reason, context);
                 if lost > 0 && matches!(self.phase, Phase::Closing | Phase::Left | Phase::Over) {
-                    // The end of the connection was among what is lost. A client that has closed says nothing more.
+                    // The discarded output held the end of the connection. A client that has closed sends nothing more.
                     self.phase = if self.phase == Phase::Left { Phase::Over } else { self.phase };
                     push_close(&Fault::new(ReplyCode::InternalError, reason, (0, 0)), context);
                 }
@@ -123,7 +123,7 @@ impl Protocol for AmqpConnection {
         };
         match self.liveness.look(interval, context.now, figures, sign) {
             Verdict::Gone => return Err(AmqpError::Silent),
-            // Output that waits says more than a heartbeat, and nothing comes behind connection.close-ok.
+            // Waiting output replaces a heartbeat, and no output follows connection.close-ok.
             Verdict::SendHeartbeat
                 if has_taken_all && (self.phase != Phase::Left || connection.output.is_held()) =>
             {
@@ -144,7 +144,7 @@ impl Protocol for AmqpConnection {
         let reason = "broker forced connection closure with reason 'shutdown'";
         self.force_close(ReplyCode::ConnectionForced, reason, context);
         self.is_stopping = true;
-        // A client whose host is busy is told in a later turn.
+        // A client whose host is busy is notified in a later turn.
         if self.forced.is_none() { self.finish(context) } else { Ok(()) }
     }
 
@@ -192,7 +192,7 @@ impl AmqpConnection {
         }
     }
 
-    /// As [`handle_input`](AmqpConnection::handle_input), for what waits for the lock and is no input.
+    /// Like [`handle_input`](AmqpConnection::handle_input), for work other than input that waits for the lock.
     fn go_on_without_input(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         self.in_turn(context, false);
         self.follow_alarm(context)?;
@@ -222,10 +222,10 @@ impl AmqpConnection {
         if !matches!(self.phase, Phase::Closing | Phase::Left | Phase::Over) {
             return Ok(());
         }
-        // Unsettled deliveries of the client go to others at once, however long the rest of its output takes.
+        // Unsettled deliveries of the client return at once, even if the rest of its output takes long.
         self.leave(context);
         if context.connection.output.is_held() {
-            // The client has not heard of the end. The client hears of a disk that refuses held changes.
+            // The client has not received the end yet. If the disk refuses held changes, the client is still told.
             return Ok(());
         }
         match self.phase {
@@ -237,7 +237,7 @@ impl AmqpConnection {
         Ok(())
     }
 
-    /// Waits until the client ends its side, if there is a place to do so.
+    /// Waits until the client ends its side, if a place is free.
     fn linger(&mut self, context: &mut AmqpContext<'_>) {
         if self.lingers.is_some() {
             return;
@@ -252,7 +252,7 @@ impl AmqpConnection {
         self.deadline = Some(context.now + time);
     }
 
-    /// Nothing more is read, and nothing more is said but for the rest of the output.
+    /// Stops reading, and sends only the rest of the output.
     fn finish(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         self.leave(context);
         self.phase = Phase::Over;
@@ -260,9 +260,9 @@ impl AmqpConnection {
         self.end_if_over(context)
     }
 
-    /// Does under the lock of the virtual host all that waits for the lock: the end that the node forces, room for deliveries, and with `takes_input` the
-    /// frames in the input. Then it sees to all that came of it: confirms, deliveries of this connection, connections to be woken, memory. A connection whose
-    /// host is busy is deferred.
+    /// Does all work that needs the lock of the virtual host: a forced end, room for deliveries, and with `takes_input` the
+    /// frames in the input. Then it handles the consequences: confirms, deliveries of this connection, wakeups of other
+    /// connections, memory. A connection whose host is busy is deferred.
     fn in_turn(&mut self, context: &mut AmqpContext<'_>, takes_input: bool) {
         let Some(member) = &mut self.member else { return };
         let Member { host, id, is_full, has_room, session, rights, slot, turn_count, .. } = member;
@@ -301,12 +301,12 @@ impl AmqpConnection {
             session.refuse(fault, 0, &mut turn);
         }
         let input = if takes_input { connection.input.unread() } else { &[] };
-        // The rest of what the host had not done may be done now.
+        // The rest of the host's unfinished work may be done now.
         let used = if takes_input || *waits { session.handle_frames(input, &mut turn) } else { 0 };
         if session.parked.is_ending {
             session.handle_parked(&mut turn);
         }
-        // A change without an answer, too, is on disk before the client hears anything that comes later.
+        // A change without an answer, too, must be on disk before any later output is sent.
         turn.hold_behind_changes();
         session.tell_all_confirms(&mut turn);
         *is_full = turn.take_deliveries().is_full;
@@ -329,7 +329,7 @@ impl AmqpConnection {
         }
         self.node.note(host, &mut state);
         if is_over && !has_to_wait {
-            // Whoever waits for the lock has it next.
+            // The next thread that waits for the lock gets it.
             MutexGuard::unlock_fair(state);
             context.yield_turn();
         } else {
@@ -344,7 +344,7 @@ impl AmqpConnection {
         member.session.report(&member.listed.entry.figures, context.connection);
     }
 
-    /// Stops or goes on reading, as the alarm has it.
+    /// Stops or resumes reading according to the alarm.
     fn follow_alarm(&mut self, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         let Some(member) = &mut self.member else { return Ok(()) };
         let session = &mut member.session;
@@ -385,7 +385,7 @@ impl AmqpConnection {
         }
     }
 
-    /// The connection leaves its virtual host: what it had not settled goes back.
+    /// Removes the connection from its virtual host. Unsettled deliveries are returned.
     fn leave(&mut self, context: &mut AmqpContext<'_>) {
         if let Some(member) = &mut self.member
             && member.session.begins_end_of_parked()
@@ -408,8 +408,8 @@ impl AmqpConnection {
     }
 }
 
-/// Reads again, unless something else keeps the connection from that. Frames that are parked are handled first, or the rest of a transaction, and there need
-/// be no other input.
+/// Resumes reading, unless another reason prevents it. Parked frames or the rest of a transaction are handled first, even without
+/// other input.
 fn go_on(member: &Member, context: &mut AmqpContext<'_>) {
     let session = &member.session;
     if member.waits || member.is_unread || session.throttle.is_waiting() {

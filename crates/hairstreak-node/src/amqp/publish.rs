@@ -56,13 +56,13 @@ impl Publish {
     }
 }
 
-/// A message on its way into the virtual host.
+/// A message to be published into the virtual host.
 pub(super) struct Outgoing<'a> {
     pub fields: PublishFields<'a>,
     pub properties: &'a [u8],
     pub body: BodyView<'a>,
 }
 
-/// Where exchange and routing key lie in the frame of a basic.publish: behind the frame's header, class, method and a
-/// reserved short.
+/// Offset of exchange and routing key in the frame of a basic.publish: behind the frame's header, class, method and a reserved
+/// short.
 pub(super) const EXCHANGE_AT: usize = FRAME_HEADER_SIZE + 4 + 2;

@@ -39,7 +39,7 @@ pub enum NotPublished {
     LowMemory,
     /// The user may not connect to the virtual host, or not once more.
     NotAdmitted,
-    /// A full queue has refused the message, as a client would hear by basic.nack.
+    /// A full queue has refused the message; a client would receive basic.nack.
     Rejected,
     /// The channel would have been closed.
     Refused(Refusal),
@@ -95,7 +95,7 @@ fn publish_on_channel(
     state.host.channels_mut().set_mode(id, ChannelMode { is_confirming: true, ..ChannelMode::default() });
     let mut channel = Channel::new(id, 0, channel_slot);
     channel.confirms = Some(Default::default());
-    // The frames to the client are dropped with the channel: the result says the same.
+    // The frames to the client are dropped with the channel: the result has the same information.
     let mut unread = OutgoingBuffer::new(&node.pool);
     let (mut late, steps) = (Late::default(), state.host.step_count());
     let mut turn = Turn {

@@ -2,7 +2,7 @@
 //!
 //! | way | when | what it costs |
 //! |---|---|---|
-//! | `publish_same` | the frames are as those of the channel's last message | two comparisons |
+//! | `publish_same` | the frames equal the frames of the channel's last message | two comparisons |
 //! | `publish_whole` | all frames of the message are here | the method and, unless known, the properties are decoded |
 //! | `take_header`, `append_body` | anything else | the message gathers in memory of its own |
 
@@ -68,8 +68,8 @@ impl Session {
         at
     }
 
-    /// Publishes the message whose basic.publish is in `frame`, at the start of `bytes`, if all its frames are here. Returns how many bytes they
-    /// have.
+    /// Publishes the message whose basic.publish is in `frame`, at the start of `bytes`, if all its frames are here. Returns
+    /// their size in bytes.
     pub(super) fn publish_whole(
         &mut self,
         frame: &Frame<'_>,
@@ -143,7 +143,7 @@ impl Session {
         let begun = content::check_size(content.body_size, size_max)
             .and_then(|()| self.throttle.begin_partial(content.body_size, size_max));
         begun.map_err(|refusal| Fault::in_method(refusal, id))?;
-        // A header is short, and takes what room there is. The next message finds less.
+        // A header is short, and takes the room even if none is left. The next message finds less.
         if self.node.is_alarmed() {
             self.alarm_quota.has_room(payload.len());
         }
@@ -160,7 +160,7 @@ impl Session {
         Err(out_of_turn(self.channels.get(&number).map_or(&Content::None, |channel| &channel.content)))
     }
 
-    /// Part of a body came, no more than is missing of it; `has_ended`: its frame is over.
+    /// Appends part of a body, at most the missing bytes. `has_ended`: its frame is over.
     pub(super) fn append_body(
         &mut self,
         number: u16,
@@ -201,8 +201,8 @@ impl Session {
         self.throttle.hold(size).map_err(in_method)
     }
 
-    /// The channel publishes now. Confirms of the channel that published before go out, so that at the end of a turn only one channel is
-    /// looked at.
+    /// Makes this the publishing channel. The confirms of the previous one are sent, so that the end of a turn checks only one
+    /// channel.
     pub(super) fn publishes_on(&mut self, number: u16, turn: &mut Turn<'_>) {
         if let Some(before) = self.publishing.replace(number)
             && before != number
@@ -233,8 +233,9 @@ impl Session {
     }
 }
 
-/// Publishes a message that is not like the last one. `is_known`: its properties are those of the memo. Returns its attributes if a message with the same frames means the same, and what became of
-/// it. A message with a long route goes on in later turns, and the outcome comes at the end.
+/// Publishes a message that differs from the last one. `is_known`: its properties equal those of the memo. Returns its attributes
+/// if a later message with the same frames has the same meaning, and the outcome. A message with a long route goes on in later
+/// turns, and the outcome comes at the end.
 pub(super) fn publish(
     channel: &mut Channel,
     is_known: bool,
@@ -300,7 +301,7 @@ pub(super) fn publish_pending(
     published != Published::Refused
 }
 
-/// A message came. The message counts whatever becomes of it, as in RabbitMQ.
+/// Counts a received message. The later outcome does not change the count, as in RabbitMQ.
 fn receive(channel: &mut Channel, outgoing: &Outgoing<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
     if outgoing.fields.is_immediate {
         return Err(Refusal::new(ReplyCode::NotImplemented, "immediate=true"));
@@ -329,7 +330,8 @@ fn settle(
     }
 }
 
-/// The body of `size` bytes, if it is one frame of `channel` at the start of `bytes`, and the size of that frame. Larger bodies than `size_max` go another way.
+/// Returns the body of `size` bytes, if it is one frame of `channel` at the start of `bytes`, and the size of that frame. Larger
+/// bodies than `size_max` take another path.
 fn whole_body(bytes: &[u8], channel: u16, size: u64, size_max: usize) -> Option<(&[u8], usize)> {
     if size == 0 {
         return Some((&[], 0));
@@ -351,7 +353,7 @@ pub(super) fn no_channel() -> Fault {
     Fault::new(ReplyCode::ChannelError, "expected 'channel.open'", (0, 0))
 }
 
-/// A frame came that cannot come while `content` is on its way.
+/// Returns the fault of a frame that is not allowed while `content` is incomplete.
 pub(super) fn out_of_turn(content: &Content) -> Fault {
     let (text, method) = match content {
         Content::None => ("expected method frame, got non method frame instead", (0, 0)),

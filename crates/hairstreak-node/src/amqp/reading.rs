@@ -1,11 +1,12 @@
-//! `Reading`: a frame of which parts are taken; `Step`: the result of a look at the received bytes.
+//! `Reading`: a partly received frame; `Step`: the result of handling received bytes.
 
 use hairstreak_base::READ_SIZE;
 use hairstreak_wire::amqp::FRAME_OVERHEAD;
 
 use super::fault::Fault;
 
-/// How many bytes a step has used (0: more are needed, or the connection has to wait), and what went wrong on which channel.
+/// Number of bytes that a step has used, and the fault with its channel. With 0, more bytes are needed or the connection has to
+/// wait.
 pub(super) type Step = (usize, Result<(), (Fault, u16)>);
 
 /// The received part of a frame that has not come whole.
@@ -53,7 +54,7 @@ impl Reading {
     }
 }
 
-/// The size of the whole frame whose header is at the start of `bytes`.
+/// Returns the size of the whole frame whose header is at the start of `bytes`.
 pub(super) fn whole_size(bytes: &[u8]) -> usize {
     let Some(&[_, _, _, s0, s1, s2, s3]) = bytes.first_chunk() else { return 0 };
     u32::from_be_bytes([s0, s1, s2, s3]) as usize + FRAME_OVERHEAD

@@ -8,7 +8,7 @@ use crate::node::Received;
 /// Messages in a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Run {
-    /// Whether the client has asked for confirms.
+    /// True if the client has asked for confirms.
     is_confirming: bool,
     message_count: u64,
     refused_count: u64,

@@ -13,10 +13,11 @@ use super::connection::{AmqpConnection, Mail};
 use crate::access::LoginResult;
 use crate::node::{AmqpOptions, JournalError, Node, Peer, Post};
 
-/// How long a client has to take the rest of its output when its connection ends. Container tools kill a node ten seconds after SIGTERM.
+/// Time for a client to take the rest of its output when its connection ends. Container tools kill a node ten seconds after
+/// SIGTERM.
 pub(super) const DRAIN_TIME: Duration = Duration::from_secs(5);
 
-/// How long a client has for the handshake of TLS, as in RabbitMQ, and for an agreement about shared memory.
+/// Time for the TLS handshake of a client, as in RabbitMQ, and for an agreement about shared memory.
 const ESTABLISH_TIME: Duration = Duration::from_secs(5);
 
 /// AMQP on event loops. Dropping it stops it.
@@ -33,14 +34,14 @@ pub struct Forgotten {
     pub count: u64,
     /// Persistent messages in durable queues.
     pub persistent_count: u64,
-    /// Why changes of definitions are lost that no client was promised, if there are any.
+    /// Reason for the loss of changes of definitions, if any were lost. No client received a promise for these changes.
     pub unwritten: Option<String>,
 }
 
 /// Called by the loops.
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
-    /// A loop ends although nobody stopped it.
+    /// A loop ends although no call stopped it.
     pub on_failure: OnFailure,
     /// A listener cannot accept.
     pub on_accept_failure: OnAcceptFailure,
@@ -87,7 +88,7 @@ impl AmqpServer {
         Ok(AmqpServer { node, loops: Some(loops), endpoints })
     }
 
-    /// Changes how many connections there may be. Those beyond the bound stay, and no further one is accepted.
+    /// Changes the maximum number of connections. Connections beyond the bound stay, and no further one is accepted.
     pub fn set_connections_max(&self, connections_max: usize) {
         if let Some(loops) = &self.loops {
             loops.handle().set_connections_max(connections_max);
@@ -99,7 +100,7 @@ impl AmqpServer {
         &self.endpoints
     }
 
-    /// Closes every connection, once its client has what was on its way, and stops. Returns what is forgotten.
+    /// Closes every connection after its pending output is sent, and stops. Returns the forgotten messages and changes.
     pub fn stop(&mut self) -> Forgotten {
         let mut forgotten = Forgotten::default();
         if let Some(loops) = self.loops.take() {

@@ -1,7 +1,7 @@
 //! `Session`: a client in its virtual host, from connection.open to the end.
 //!
-//! The methods of the session are in `frames` (bytes to frames), `methods` (one place for each method), `publishing` and `closing`; those of a single channel
-//! are in `consuming` and `declaring`.
+//! The methods of the session are in `frames` (bytes to frames), `methods` (one place for each method), `publishing` and
+//! `closing`. The methods of a single channel are in `consuming` and `declaring`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,10 +24,11 @@ use crate::node::{Figures, Node};
 pub(super) struct Session {
     pub node: Arc<Node>,
     pub tuned: Tuned,
-    /// The client wants to know when it has to wait (connection.blocked).
+    /// The client asked for notices when it has to wait (connection.blocked).
     pub hears_blocked: bool,
     pub channels: HashMap<u16, Box<Channel>, RandomState>,
-    /// Channels that were closed with an error and whose client has not said that it knows: all else on them is dropped.
+    /// Channels that were closed with an error and whose close the client has not confirmed. All other frames on them are
+    /// dropped.
     pub closing_channels: Vec<u16>,
     /// The channel that published last.
     pub publishing: Option<u16>,
@@ -43,13 +44,13 @@ pub(super) struct Session {
     pub outcome: Outcome,
 }
 
-/// Whether the session goes on.
+/// State of the session after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Running,
     /// The node has sent connection.close.
     Closed,
-    /// The node has sent connection.close, and cannot read what follows.
+    /// The node has sent connection.close, and cannot read later frames.
     Lost,
     /// The client has sent connection.close, and was answered.
     Left,
@@ -73,7 +74,7 @@ impl Session {
         }
     }
 
-    /// Tells operators how the connection does.
+    /// Reports the state of the connection to operators.
     pub fn report(&self, figures: &Figures, connection: &Connection) {
         figures.read_bytes.store(connection.read_bytes(), Relaxed);
         figures.written_bytes.store(connection.output.written_bytes(), Relaxed);

@@ -52,7 +52,7 @@ impl World {
         world
     }
 
-    /// Hands the bytes in, in pieces of at most `piece` bytes. Returns all that the node has written meanwhile.
+    /// Hands the bytes in, in pieces of at most `piece` bytes. Returns all output of the node.
     fn feed(&mut self, bytes: &[u8], piece: usize) -> Vec<u8> {
         let mut written = Vec::new();
         for part in bytes.chunks(piece.max(1)) {
@@ -70,7 +70,7 @@ impl World {
         written
     }
 
-    /// The connection ends. Returns how many deliveries are left to be settled.
+    /// Ends the connection. Returns the number of deliveries left to settle.
     fn leave(mut self) -> u64 {
         self.node.break_off(self.client);
         self.node.settle();
@@ -85,7 +85,7 @@ fn login() -> Vec<u8> {
     login_with(0)
 }
 
-/// The same with a heartbeat interval in seconds.
+/// Returns the bytes of a login with a heartbeat interval in seconds.
 fn login_with(heartbeat: u16) -> Vec<u8> {
     let start_ok =
         connection::StartOk { mechanism: b"PLAIN", response: b"\0guest\0guest", ..Default::default() };
@@ -396,7 +396,7 @@ fn a_flood_of_channels_is_answered_and_leaves_no_memory() {
     encode_content_header(1, 0, &[0, 0], &mut bytes);
     Method::ChannelClose(channel::Close::default()).encode(1, &mut bytes);
     world.feed(&bytes, usize::MAX);
-    // Each channel gets the message, and returns the message as it goes.
+    // Each channel gets the message, and returns it when it closes.
     bytes.clear();
     for number in 1..=CHANNELS {
         Method::ChannelOpen(channel::Open {}).encode(number, &mut bytes);

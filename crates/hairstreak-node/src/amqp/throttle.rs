@@ -1,26 +1,27 @@
-//! `Throttle`: the memory that a connection holds, and whether the connection has to wait.
+//! `Throttle`: the memory that a connection holds, and its waits for the memory alarm.
 //!
-//! Publishers wait while the node's messages have too much memory, and their clients are told if they want to be (connection.blocked). A connection that only
-//! publishes is not read until the alarm is over. A connection that also consumes is read on: its messages are parked
-//! (`parking`), and its acknowledgements free memory. A connection that holds part of a message, or a transaction with messages, is read as far as there is room for the rest (`alarm_quota`).
+//! Publishers wait while the node's messages have too much memory. Clients that asked for it are notified (connection.blocked). A
+//! connection that only publishes is not read until the alarm is over. A connection that also consumes is still read: its
+//! messages are parked (`parking`), and its acknowledgements free memory. A connection that holds part of a message, or a
+//! transaction with messages, is read as far as there is room for the rest (`alarm_quota`).
 
 use hairstreak_broker::Refusal;
 use hairstreak_wire::amqp::ReplyCode;
 
 use crate::node::Account;
 
-/// Messages whose bodies have not come whole may have so many times the size of the largest message, in all channels of a connection.
+/// Bound of a connection's incomplete messages, over all its channels, in sizes of the largest message.
 const PARTIAL_MESSAGES_MAX: u64 = 2;
 
 /// Bytes of messages that the open transactions of a connection may hold.
 const TRANSACTION_BYTES_MAX: usize = 128 * 1024 * 1024;
 
-/// The memory that a connection holds, and whether the connection has to wait.
+/// The memory that a connection holds, and its waits for the memory alarm.
 #[derive(Debug, Default)]
 pub(super) struct Throttle {
     /// The connection has published while the alarm was raised.
     is_blocked: bool,
-    /// A message has to wait, and with it all that is behind it.
+    /// A message has to wait, with all frames behind it.
     is_waiting: bool,
     /// The connection has consumers, or had some.
     pub has_consumed: bool,
@@ -30,7 +31,7 @@ pub(super) struct Throttle {
     partial_bytes: usize,
     /// The messages of open transactions.
     transaction_bytes: usize,
-    /// The sum of both that the account has been told.
+    /// The sum of both that was last reported to the account.
     told_bytes: usize,
 }
 
@@ -46,7 +47,7 @@ impl Throttle {
         std::mem::take(&mut self.is_blocked)
     }
 
-    /// Whether the connection has published while the alarm was raised, and the alarm is not over.
+    /// Returns true if the connection has published while the alarm was raised, and the alarm is not over.
     pub fn is_blocked(&self) -> bool {
         self.is_blocked
     }
@@ -56,17 +57,17 @@ impl Throttle {
         self.is_waiting = true;
     }
 
-    /// The message that had to wait goes on.
+    /// Lets the message continue that had to wait.
     pub fn go_on(&mut self) {
         self.is_waiting = false;
     }
 
-    /// Whether nothing more is read until the alarm is over.
+    /// Returns true if nothing more is read until the alarm is over.
     pub fn is_waiting(&self) -> bool {
         self.is_waiting
     }
 
-    /// Whether messages are parked, because something behind them makes memory less.
+    /// Returns true if messages are parked, because data behind them may reduce the memory.
     pub fn may_park(&self) -> bool {
         self.has_consumed || self.announced_bytes > 0
     }
@@ -76,7 +77,7 @@ impl Throttle {
         (self.announced_bytes as usize).saturating_sub(self.partial_bytes)
     }
 
-    /// Whether no message has begun, and no transaction has messages.
+    /// Returns true if no message has begun, and no transaction has messages.
     pub fn holds_nothing(&self) -> bool {
         self.missing_bytes() == 0 && self.transaction_bytes == 0
     }
@@ -100,7 +101,7 @@ impl Throttle {
         self.partial_bytes += size;
     }
 
-    /// A message of `size` bytes, of which `received` have come, has come whole or comes no more.
+    /// A message of `size` bytes, of which `received` have come, is complete or abandoned.
     pub fn end_partial(&mut self, size: u64, received: u64) {
         self.announced_bytes -= size;
         self.partial_bytes -= received as usize;
@@ -129,7 +130,7 @@ impl Throttle {
         (self.announced_bytes, self.partial_bytes, self.transaction_bytes) = (0, 0, 0);
     }
 
-    /// Tells the account the memory that the connection holds now.
+    /// Reports the memory that the connection holds now to the account.
     pub fn tell(&mut self, account: &Account) {
         let held = self.partial_bytes + self.transaction_bytes;
         let told = std::mem::replace(&mut self.told_bytes, held);
@@ -142,7 +143,7 @@ impl Throttle {
 mod tests {
     use super::*;
 
-    /// The bytes that the account knows of the connection.
+    /// The bytes of the connection reported to the account.
     fn told(throttle: &mut Throttle) -> usize {
         let account = Account::new(usize::MAX);
         account.note(0, throttle.told_bytes);

@@ -1,7 +1,7 @@
-//! `Transaction`: what a channel has published and settled since tx.select or the last commit.
+//! `Transaction`: the publishes and settlements of a channel since tx.select or the last commit.
 //!
-//! Each message is examined and routed when it is published. A commit puts the messages into the queues in order, and settles then. A rollback forgets both: the messages were never published, and the deliveries are
-//! still to be settled.
+//! Each message is examined and routed when it is published. A commit puts the messages into the queues in order, and settles
+//! then. A rollback forgets both: the messages were never published, and the deliveries are still to be settled.
 
 use std::vec;
 
@@ -15,7 +15,7 @@ use super::publish::Publish;
 #[derive(Default)]
 pub(super) struct Transaction {
     publishes: Vec<PendingPublish>,
-    /// How many deliveries each settlement has, and how they are settled. The virtual host holds the deliveries.
+    /// Number of deliveries in each settlement, and the settlement. The virtual host holds the deliveries.
     settlements: Vec<(usize, Settlement)>,
     bytes: usize,
 }

@@ -1,4 +1,4 @@
-//! `Turn`: what a connection works with while it has the lock of its virtual host.
+//! `Turn`: the state that a connection uses while it has the lock of its virtual host.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::definitions::Place;
 use crate::node::encoding::push_method;
 use crate::node::{HostState, Journal, Publishers, Subject, Taken};
 
-/// Steps of the virtual host after which a turn takes no further frame: about a millisecond. A step is about what a queue entry costs.
+/// Steps of the virtual host after which a turn takes no further frame: about a millisecond. A step costs about as much as a
+/// queue entry.
 pub(super) const STEPS_MAX: u64 = 16_384;
 
 /// One turn of a connection in its virtual host.
@@ -29,7 +30,7 @@ pub(super) struct Turn<'a> {
     pub publishers: &'a Arc<Publishers>,
     pub connection: ConnectionId,
     pub rights: &'a mut Rights,
-    /// The connection's place among those of its user.
+    /// The connection's place in the list of its user's connections.
     pub slot: &'a ConnectionSlot,
     /// In the node's milliseconds.
     pub now: u64,
@@ -37,7 +38,7 @@ pub(super) struct Turn<'a> {
     pub frame_body_max: usize,
     /// The count of the host's steps at which the turn is over.
     pub steps_end: u64,
-    /// Answers to what the host has not done yet.
+    /// Answers to unfinished operations of the host.
     pub late: &'a mut Late,
     pub promises: Promises,
 }
@@ -46,13 +47,13 @@ pub(super) struct Turn<'a> {
 pub(super) struct Promises {
     /// The number of the turn on its connection.
     pub ticket: u64,
-    /// Whether answers wait for the changes of this turn.
+    /// True if answers wait for the changes of this turn.
     pub are_held: bool,
     /// The objects of answers that wait for the changes of others.
     pub places: Vec<Place>,
 }
 
-/// Answers to what the host has not done yet.
+/// Answers to unfinished operations of the host.
 #[derive(Debug, Default)]
 pub(super) struct Late {
     bytes: Vec<u8>,
@@ -61,14 +62,14 @@ pub(super) struct Late {
 }
 
 impl Late {
-    /// The answers are told, or never will be.
+    /// Clears the answers, which are sent or will never be.
     pub fn clear(&mut self) {
         (self.bytes, self.places) = (Vec::new(), Vec::new());
     }
 }
 
 impl Turn<'_> {
-    /// Answers by a method. An answer to what the host has not done yet is kept until the end ([`Turn::tell_late`]).
+    /// Answers by a method. An answer to an unfinished operation of the host is kept until its end ([`Turn::tell_late`]).
     pub fn reply(&mut self, channel: u16, method: &Method<'_>) {
         if self.has_to_wait() {
             method.encode(channel, &mut self.late.bytes);
@@ -77,13 +78,13 @@ impl Turn<'_> {
         }
     }
 
-    /// Whether the host has not done yet what the connection has asked for.
+    /// Returns true if the host has not finished a request of the connection.
     #[inline]
     pub fn has_to_wait(&self) -> bool {
         self.state.host.has_to_wait(self.connection)
     }
 
-    /// The host has done what the connection has asked for: the answers to it are told.
+    /// Sends the late answers: the host has finished the connection's operation.
     pub fn tell_late(&mut self) {
         if !self.late.bytes.is_empty() && !self.has_to_wait() {
             if self.journal.is_awaited() {
@@ -97,14 +98,14 @@ impl Turn<'_> {
         }
     }
 
-    /// Puts a method into the output. Behind a change of what outlives the node, the method waits until the change is on disk.
+    /// Puts a method into the output. Behind a durable change, the method waits until the change is on disk.
     pub fn say(&mut self, channel: u16, method: &Method<'_>) {
         self.hold_behind_changes();
         push_method(self.output, channel, method);
     }
 
-    /// Puts a method into the output that says of an exchange, a queue or a binding that it is there or gone. Others may have changed it just now: the method waits until
-    /// these changes are on disk, too.
+    /// Puts a method into the output that confirms the existence or the deletion of an exchange, a queue or a binding. Other
+    /// clients may have changed the object just before: the method waits until these changes are on disk, too.
     pub fn promise(&mut self, channel: u16, method: &Method<'_>, subject: &Subject<'_>) {
         if self.has_to_wait() {
             self.late.places.extend(subject.places(self.virtual_host));
@@ -156,7 +157,7 @@ impl Turn<'_> {
         self.state.host.note_published(channel, route, run);
     }
 
-    /// Whether the turn has taken long enough.
+    /// Returns true if the turn has taken long enough.
     #[inline]
     pub fn is_over(&self) -> bool {
         self.state.host.step_count() >= self.steps_end
@@ -170,7 +171,7 @@ impl Turn<'_> {
         }
     }
 
-    /// Moves deliveries that wait into the output, so that what is put there next comes behind them.
+    /// Moves waiting deliveries into the output. Bytes added next come behind them.
     pub fn take_deliveries(&mut self) -> Taken {
         self.state.outlets.take(self.connection, self.output)
     }

@@ -27,7 +27,7 @@ pub struct Config {
     /// The name of the node. A data directory belongs to the node that made it.
     #[serde(default, deserialize_with = "values::some_name")]
     pub node_name: Option<String>,
-    /// The data directory; `none`: nothing is kept.
+    /// The data directory; `none`: no data is kept.
     #[serde(default)]
     pub data_dir: Option<PathBuf>,
     /// Free bytes below which the disk of the data directory counts as full.
@@ -36,7 +36,7 @@ pub struct Config {
     /// A file of definitions that each start imports, in RabbitMQ's format.
     #[serde(default)]
     pub load_definitions: Option<PathBuf>,
-    /// Whether clients of this host need credentials for services and the directory, as others do.
+    /// True if clients of this host need credentials for services and the directory, as other clients do.
     #[serde(default)]
     pub require_login: bool,
     /// The node's key for CURVE.
@@ -114,7 +114,7 @@ pub struct MetricsConfig {
     /// Endpoints of tcp to listen on; an empty list: none.
     #[serde(default, deserialize_with = "values::tcp_endpoints")]
     pub bind: Option<Vec<String>>,
-    /// Whether clients of other hosts see metrics without credentials.
+    /// True if clients of other hosts see metrics without credentials.
     #[serde(default)]
     pub anonymous: bool,
 }
@@ -199,7 +199,7 @@ impl Config {
         Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
     }
 
-    /// The options of operators' HTTP with TLS, as [`Config::amqp_tls_options`] has those of AMQP.
+    /// Returns the TLS options of operators' HTTP, like [`Config::amqp_tls_options`] for AMQP.
     ///
     /// Errors: keys that do not go together.
     pub fn http_tls_options(&self) -> Result<Option<HttpTlsOptions>, ConfigError> {

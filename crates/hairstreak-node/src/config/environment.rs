@@ -2,13 +2,13 @@
 //!
 //! | variable | here |
 //! |---|---|
-//! | `RABBITMQ_DEFAULT_USER`, `_PASS`, `_VHOST` | the user, the password and the virtual host of a new data directory; this user may come from any host |
+//! | `RABBITMQ_DEFAULT_USER`, `_PASS`, `_VHOST` | user, password and virtual host of a new data directory; may log in from any host |
 //! | `RABBITMQ_NODE_IP_ADDRESS` | the address that AMQP, HTTP and metrics listen on, such as 0.0.0.0 |
 //! | `RABBITMQ_NODE_PORT` | the port of AMQP |
 //! | `RABBITMQ_NODENAME` | the name of the node |
 //!
-//! Variables that RabbitMQ's own image refuses are refused here, too: a password that is silently not used would leave the default one. For the same
-//! reason a value that is not UTF-8 is refused.
+//! Variables that RabbitMQ's own image refuses are refused here, too: a password that is silently not used would leave the
+//! default one. A value that is not UTF-8 is refused for the same reason.
 
 use std::ffi::OsString;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ pub struct Environment {
     pub default_password: Option<String>,
     /// The first virtual host.
     pub default_virtual_host: Option<String>,
-    /// The address of all listeners but those of services and the directory.
+    /// The address of all listeners except services and the directory.
     pub address: Option<String>,
     /// The port of AMQP.
     pub port: Option<u16>,
@@ -44,7 +44,7 @@ impl Environment {
     ///
     /// # Errors
     ///
-    /// A value makes no sense, or the variable is one that RabbitMQ refuses.
+    /// A value is invalid, or the variable is one that RabbitMQ refuses.
     pub fn of(variables: impl IntoIterator<Item = (OsString, OsString)>) -> Result<Environment, ConfigError> {
         let mut environment = Environment::default();
         for (name, value) in variables {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
-/// Why the node cannot use a configuration.
+/// An error that makes a configuration unusable.
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file cannot be read.
@@ -26,7 +26,7 @@ pub enum ConfigError {
         /// The error.
         reason: String,
     },
-    /// A value that makes no sense.
+    /// An invalid value.
     #[error("{}: {reason}", path.display())]
     Value {
         /// The file.
@@ -34,7 +34,7 @@ pub enum ConfigError {
         /// The value, and the error.
         reason: String,
     },
-    /// An environment variable that makes no sense.
+    /// An invalid environment variable.
     #[error("{name}: {reason}")]
     Variable {
         /// The variable.

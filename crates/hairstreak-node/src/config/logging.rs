@@ -11,11 +11,11 @@ use serde::{Deserialize, Deserializer, de};
 pub struct LogConfig {
     /// The least important lines that are written.
     pub level: Option<LogLevel>,
-    /// How a line looks.
+    /// Format of a line.
     pub format: Option<LogFormat>,
 }
 
-/// How important a line has to be, in RabbitMQ's words.
+/// Lowest severity of the lines in the log, in RabbitMQ's words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogLevel {
     /// Every line.
@@ -31,13 +31,13 @@ pub enum LogLevel {
     None,
 }
 
-/// How a line looks.
+/// Format of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     /// `2026-11-25 16:00:00.123456+00:00 [info] message key=value`
     #[default]
     Text,
-    /// An object with the keys `time`, `level`, `msg` and those of the line.
+    /// An object with the keys `time`, `level`, `msg` and the keys of the line.
     Json,
 }
 
@@ -50,7 +50,7 @@ impl LogLevel {
         ("none", LogLevel::None),
     ];
 
-    /// The same for the library.
+    /// Returns the level filter of the logging library.
     pub fn filter(self) -> LevelFilter {
         match self {
             LogLevel::Debug => LevelFilter::Debug,

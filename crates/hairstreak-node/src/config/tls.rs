@@ -29,7 +29,7 @@ pub struct TlsConfig {
     pub key: PathBuf,
     /// The CA roots of client certificates, in PEM.
     pub ca: Option<PathBuf>,
-    /// Which certificates the node wants of its clients.
+    /// Client certificates that the node asks for.
     #[serde(default)]
     pub client_certificates: ClientCertificatesConfig,
     /// The part of a client's certificate that is the user's name.
@@ -37,7 +37,7 @@ pub struct TlsConfig {
     pub login_from: LoginFromConfig,
     /// The kind of alternative name.
     pub login_san_type: Option<AlternativeNameKind>,
-    /// Which of several alternative names of that kind, counted from 0.
+    /// Index of the alternative name among the names of that kind, counted from 0.
     #[serde(default, deserialize_with = "values::between::<_, _, 0, SAN_INDEX_MAX>")]
     pub login_san_index: Option<usize>,
 }
@@ -55,21 +55,21 @@ pub struct HttpTlsConfig {
     pub key: PathBuf,
     /// The CA roots of client certificates, in PEM.
     pub ca: Option<PathBuf>,
-    /// Which certificates the node wants of its clients.
+    /// Client certificates that the node asks for.
     #[serde(default)]
     pub client_certificates: ClientCertificatesConfig,
 }
 
-/// Which certificates a node wants of its clients, as the file has it.
+/// Client certificates that a node asks for, as the file has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientCertificatesConfig {
     /// None.
     #[default]
     None,
-    /// Those that clients show.
+    /// A certificate is optional: a client may show one.
     Optional,
-    /// One of each client.
+    /// Each client must show a certificate.
     Required,
 }
 
@@ -87,7 +87,7 @@ pub enum LoginFromConfig {
 }
 
 impl TlsConfig {
-    /// The options of the file, whose folder is `folder`.
+    /// Returns the options. `folder` is the folder of the file.
     ///
     /// Errors: keys that do not go together, in words.
     pub(super) fn options(&self, folder: &Path) -> Result<AmqpTlsOptions, String> {
@@ -118,7 +118,7 @@ impl TlsConfig {
 }
 
 impl HttpTlsConfig {
-    /// The options of the file, whose folder is `folder`.
+    /// Returns the options. `folder` is the folder of the file.
     ///
     /// Errors: keys that do not go together, in words.
     pub(super) fn options(&self, folder: &Path) -> Result<HttpTlsOptions, String> {

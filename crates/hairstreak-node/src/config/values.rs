@@ -41,7 +41,7 @@ pub(super) fn tcp_endpoints<'de, D: Deserializer<'de>>(value: D) -> Result<Optio
     served(value, |endpoint| matches!(endpoint, Endpoint::Tcp(_)), "HTTP is served on tcp:// only")
 }
 
-/// Endpoints that `is_served` takes; `schemes` says which these are.
+/// Endpoints that `is_served` accepts; `schemes` names them in errors.
 fn served<'de, D: Deserializer<'de>>(
     value: D,
     is_served: impl Fn(&Endpoint) -> bool,

@@ -1,7 +1,7 @@
 //! `Definition`: a definition of any kind, its place among the others of its kind, and its bytes in the data directory.
 //!
-//! A place is the names that tell a definition from others of its kind, each with its length in front (four bytes, the most significant first). A value is a
-//! MessagePack map with the keys of the type.
+//! A place is the list of names that identify a definition within its kind, each with its length in front (four bytes, the most
+//! significant first). A value is a MessagePack map with the keys of the type.
 
 use thiserror::Error;
 
@@ -116,12 +116,12 @@ pub enum Definition {
     ConfiguredUser(ConfiguredUserDefinition),
 }
 
-/// The place of a definition: its kind, and the names that tell it from others of the kind.
+/// The place of a definition: its kind, and the names that identify it within the kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// The kind.
     pub kind: Kind,
-    /// The key among those of the kind.
+    /// The key within the kind.
     pub key: Vec<u8>,
 }
 
@@ -130,9 +130,9 @@ pub struct Place {
 pub enum Change {
     /// The definition is new.
     Put(Definition),
-    /// The second definition is there, in place of the first.
+    /// The second definition replaces the first.
     Replace(Definition, Definition),
-    /// The definition is gone.
+    /// The definition is deleted.
     Delete(Place),
 }
 
@@ -153,7 +153,7 @@ impl DefinitionError {
 }
 
 impl Place {
-    /// The place of a definition that these names tell from others of the kind.
+    /// Creates the place of a definition that these names identify within the kind.
     pub fn new(kind: Kind, names: &[&[u8]]) -> Place {
         let mut key = Vec::with_capacity(names.iter().map(|name| 4 + name.len()).sum());
         for name in names {
@@ -163,7 +163,7 @@ impl Place {
         Place { kind, key }
     }
 
-    /// The place of a binding, whose arguments count.
+    /// Returns the place of a binding. The arguments are part of it.
     pub fn of_binding(binding: &BindingDefinition) -> Place {
         let BindingDefinition { source, vhost, destination, destination_type, routing_key, arguments } =
             binding;
@@ -303,7 +303,7 @@ impl Definition {
         bytes.expect("a definition has a form in MessagePack")
     }
 
-    /// Reads what [`Definition::encode`] wrote.
+    /// Reads a value from [`Definition::encode`].
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! `Document`: a file of definitions, as RabbitMQ exports and imports it.
 //!
-//! A document of the whole node has users, virtual hosts and permissions, and each item says its virtual host. A document of one virtual host has none of these,
-//! and the import says which host is meant.
+//! A document of the whole node has users, virtual hosts and permissions, and each item names its virtual host. A document of one
+//! virtual host has none of these, and the import names the host.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -44,7 +44,7 @@ impl LeftOut {
         self.lines.last().map(String::as_str)
     }
 
-    /// How many are not named.
+    /// Returns the number of items that are not named.
     pub fn unnamed_count(&self) -> usize {
         self.count - self.lines.len()
     }
@@ -82,7 +82,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Sorts each list by what tells its items apart, so that two exports differ where the definitions do.
+    /// Sorts each list by the keys of its items, so that two exports differ only where the definitions do.
     pub fn sort(&mut self) {
         self.users.sort_by(|one, other| one.definition.name.cmp(&other.definition.name));
         self.virtual_hosts.sort_by(|one, other| one.name.cmp(&other.name));

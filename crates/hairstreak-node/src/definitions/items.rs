@@ -1,4 +1,4 @@
-//! The items of a file of definitions, each as its kind. Fields that are optional have RabbitMQ's defaults; a field that no kind knows is passed over.
+//! The items of a file of definitions, each as its kind. Optional fields have RabbitMQ's defaults; unknown fields are ignored.
 
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 const MD5_SIZE: usize = 28;
 
 impl Fields {
-    /// A text that is there.
+    /// Returns a text that must be present.
     fn needed(&self, name: &str) -> Result<String, String> {
         self.text(name).map_err(|error| error.to_string())?.ok_or_else(|| format!("no {name}"))
     }

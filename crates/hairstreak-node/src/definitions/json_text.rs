@@ -73,7 +73,8 @@ impl<'a> JsonText<'a> {
 }
 
 impl JsonText<'_> {
-    /// The place of the text that became a place of the JSON. Only errors ask, so that the way is gone once more and nothing is kept.
+    /// Returns the place in the given text of a place in the JSON. Only errors need it, so the text is read again and no map is
+    /// kept.
     fn given_place(&self, place: usize) -> usize {
         if matches!(self.json, Cow::Borrowed(_)) {
             return place;
@@ -84,7 +85,7 @@ impl JsonText<'_> {
     }
 }
 
-/// Whether a text needs no change, as most texts.
+/// Returns true if a text needs no change, as most texts do.
 fn is_plain(given: &[u8]) -> bool {
     let (mut is_string, mut is_escaped, mut last) = (false, false, 0);
     for (index, &byte) in given.iter().enumerate() {

@@ -1,7 +1,8 @@
-//! Definitions: everything that was declared and outlives the node: virtual hosts, users, permissions, policies, exchanges, queues and bindings.
+//! Definitions: all declared objects that survive a restart of the node: virtual hosts, users, permissions, policies, exchanges,
+//! queues and bindings.
 //!
-//! Each kind has one type, with the keys of RabbitMQ's `definitions.json`. The same type is the body of an HTTP request, an entry of a file that is imported or
-//! exported, and a value in the data directory.
+//! Each kind has one type, with the keys of RabbitMQ's `definitions.json`. The same type is the body of an HTTP request, an entry
+//! of a file that is imported or exported, and a value in the data directory.
 //!
 //! - `name`, `arguments`: values that JSON does not have as they are
 //! - `types`: a type for each kind

@@ -1,9 +1,10 @@
 //! Reading a file of definitions, item by item.
 //!
-//! An item that cannot be understood is left out, with its place and the reason; the rest is read. A field that is null is a field that is missing.
+//! An invalid item is left out, with its place and the reason; the rest is read. A null field counts as missing.
 //!
-//! Memory stays in proportion to the file. An item is read on its own. Arguments, definitions of policies and values of parameters have any form. An empty object, of
-//! two bytes, may take hundreds of bytes there. The values of such forms in all items together are bounded, and too many end the reading.
+//! Memory stays in proportion to the file. An item is read on its own. Arguments, definitions of policies and values of
+//! parameters have any form. An empty object, of two bytes, may take hundreds of bytes there. The values of such forms in all
+//! items together are bounded, and too many end the reading.
 
 use std::fmt;
 
@@ -46,7 +47,7 @@ pub enum DocumentError {
 /// A list of a file.
 struct List {
     key: &'static str,
-    /// Whether each item belongs to a virtual host.
+    /// True if each item belongs to a virtual host.
     is_of_hosts: bool,
     /// Reads an item, and adds it to the document.
     add: fn(&mut Document, &Fields) -> Result<(), String>,
@@ -66,7 +67,7 @@ const LISTS: [List; 10] = [
 ];
 
 impl Document {
-    /// Reads a document. Items that do not say their virtual host belong to `virtual_host`: the import of one host.
+    /// Reads a document. Items without a virtual host belong to `virtual_host`: the import of one host.
     ///
     /// # Errors
     ///
@@ -100,7 +101,7 @@ struct Reader<'a> {
     error: Option<DocumentError>,
 }
 
-/// Why an item is not in the document.
+/// Reason for which an item is not in the document.
 enum Missed {
     /// The item is no object, and RabbitMQ passes over it.
     NoItem,
@@ -244,7 +245,7 @@ impl ListReader<'_, '_> {
     }
 }
 
-/// The values within a field. A field that is an object itself, as most are, costs nothing.
+/// Returns the number of values within a field. A field that is an object itself, as most are, does not count.
 fn value_count(field: &Value) -> usize {
     fn within(value: &Value) -> usize {
         match value {
@@ -345,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_sorted_document_does_not_tell_in_which_order_things_came() {
-        // Keys that a list does not know are passed over.
+        // Unknown keys of a list are ignored.
         let item = |name: &str| {
             json!({"name": name, "vhost": name, "user": name, "configure": "", "write": "", "read": "", "exchange": name,
                 "component": name, "value": 1, "pattern": "", "definition": {}, "type": "topic", "durable": true,

@@ -1,6 +1,6 @@
 //! A type for each kind of definition, with RabbitMQ's keys.
 //!
-//! A key that a file lacks has its default. A key that is not known is passed over, as RabbitMQ does, so that files of other versions load.
+//! A missing key of a file has its default. An unknown key is ignored, as in RabbitMQ, so that files of other versions load.
 
 use std::collections::BTreeMap;
 
@@ -24,10 +24,10 @@ pub struct VirtualHostDefinition {
     /// The tags.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The type of a queue whose declaration does not say one.
+    /// The default type of queues that are declared without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_queue_type: Option<String>,
-    /// Whether the virtual host cannot be deleted.
+    /// True if the virtual host cannot be deleted.
     #[serde(default)]
     pub protected_from_deletion: bool,
     /// The limits.
@@ -57,7 +57,8 @@ pub struct UserDefinition {
     pub curve: Option<String>,
 }
 
-/// A user that the node's configuration made, and that goes with it. Only the data directory has this kind.
+/// A user that the node's configuration created, deleted when the configuration drops the user. Only the data directory has this
+/// kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfiguredUserDefinition {
     /// The name.
@@ -147,7 +148,7 @@ impl ParameterDefinition {
     /// The one parameter of that component.
     pub const LIMITS: &str = "limits";
 
-    /// The component of users' policies. RabbitMQ shows them only to who asks for this component.
+    /// The component of users' policies. RabbitMQ shows them only in requests for this component.
     pub const POLICY: &str = "policy";
     /// The component of operator policies.
     pub const OPERATOR_POLICY: &str = "operator_policy";
@@ -191,11 +192,11 @@ pub struct ExchangeDefinition {
     /// The type of the exchange.
     #[serde(rename = "type")]
     pub kind: Name,
-    /// Whether the object outlives the node.
+    /// True if the object survives a restart of the node.
     pub durable: bool,
-    /// Whether the object is deleted with its last user.
+    /// True if the object is deleted with its last user.
     pub auto_delete: bool,
-    /// Whether clients cannot publish to the exchange.
+    /// True if clients cannot publish to the exchange.
     #[serde(default)]
     pub internal: bool,
     /// The arguments.
@@ -213,9 +214,9 @@ pub struct QueueDefinition {
     /// The type of the queue.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Whether the object outlives the node.
+    /// True if the object survives a restart of the node.
     pub durable: bool,
-    /// Whether the object is deleted with its last user.
+    /// True if the object is deleted with its last user.
     pub auto_delete: bool,
     /// The arguments.
     #[serde(default)]

@@ -5,7 +5,7 @@ use super::parking::Parking;
 use super::passes::Passes;
 use super::timekeeper::Timekeeper;
 
-/// The memory of all messages of the node. Virtual hosts and connections tell their part of it.
+/// The memory of all messages of the node. Virtual hosts and connections report their part of it.
 pub struct Account {
     /// The alarm of memory.
     pub alarm: Alarm,
@@ -28,7 +28,7 @@ impl Account {
         }
     }
 
-    /// Changes the watermark. The alarm follows at once.
+    /// Changes the watermark, and updates the alarm.
     pub fn set_watermark(&self, watermark: usize) {
         self.follow(self.alarm.set_watermark(watermark));
     }

@@ -1,7 +1,7 @@
-//! `Alarm`: whether the messages of the node have too much memory.
+//! `Alarm`: the memory alarm, raised while the messages of the node have too much memory.
 //!
-//! Above the watermark publishers are not read, and those that asked for it are told (connection.blocked); consumers go on, and
-//! so the memory gets less. The alarm ends at nine tenths of the watermark, so that it does not come and go with every message.
+//! Above the watermark publishers are not read, and publishers that asked for it are notified (connection.blocked). Consumers go
+//! on, which frees memory. The alarm ends at nine tenths of the watermark, so that it does not come and go with every message.
 
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicUsize};
@@ -31,13 +31,13 @@ impl Alarm {
         }
     }
 
-    /// Whether publishers have to wait.
+    /// Returns true if publishers have to wait.
     #[inline]
     pub fn is_raised(&self) -> bool {
         self.is_raised.load(Relaxed)
     }
 
-    /// The memory of all messages, as far as the alarm was told.
+    /// Returns the memory of all messages, as reported to the alarm.
     pub fn bytes(&self) -> usize {
         self.bytes.load(SeqCst)
     }
@@ -65,8 +65,8 @@ impl Alarm {
 
     /// Brings the alarm in line with the memory.
     fn follow(&self) -> Change {
-        // Other threads change the memory meanwhile. Each thread repeats until the alarm fits the memory, and reports its own last step: a
-        // clear that no thread reports would leave publishers waiting.
+        // Other threads change the memory concurrently. Each thread repeats until the alarm fits the memory, and reports its own
+        // last step: a clear that no thread reports would leave publishers waiting.
         let mut change = Change::None;
         loop {
             let (bytes, watermark) = (self.bytes.load(SeqCst), self.watermark.load(SeqCst));

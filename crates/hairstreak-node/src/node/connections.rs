@@ -2,7 +2,7 @@
 //!
 //! A connection is listed from connection.open to its end. Its loop keeps the figures here up to date once in each turn.
 //!
-//! - `Post`: the way from the node to its connections, whatever they speak.
+//! - `Post`: the way from the node to its connections of all protocols.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::journal::JournalError;
 use crate::access::{LoginResult, Peer as LoginPeer};
 use crate::tls::PeerTls;
 
-/// A connection, and how much goes through it.
+/// A connection and its traffic.
 #[derive(Debug)]
 pub struct ConnectionEntry {
     /// `127.0.0.1:50000 -> 127.0.0.1:5672`, as RabbitMQ names connections.
@@ -51,8 +51,8 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Where the client comes from, for a login. A tcp connection that was reset before it was looked at has lost the address of its peer, who may be
-    /// anywhere.
+    /// Returns the address of the client for a login. A tcp connection that was reset before the node read it has lost the
+    /// address of its peer. That peer may be anywhere.
     pub fn for_login(&self) -> LoginPeer {
         match (self.remote, self.local) {
             (Some(remote), _) => LoginPeer::at(remote.ip()),
@@ -159,12 +159,12 @@ impl Connections {
         meant.map(|entry| entry.address).collect()
     }
 
-    /// How many connections have been opened and closed since the start.
+    /// Returns the numbers of connections opened and closed since the start.
     pub fn churn(&self) -> (u64, u64) {
         (self.opened.load(Relaxed), self.closed.load(Relaxed))
     }
 
-    /// The bytes that were read from all connections and written to them, those that are closed included.
+    /// Returns the bytes read from all connections and written to them. Closed connections are included.
     pub fn bytes(&self) -> [u64; 2] {
         let entries = self.entries.lock();
         let past = self.past_bytes.each_ref().map(|bytes| bytes.load(Relaxed));
@@ -181,7 +181,7 @@ impl Drop for Listed {
         let bytes = [read_bytes, written_bytes].map(|bytes| bytes.load(Relaxed));
         let mut entries = self.connections.entries.lock();
         entries.try_remove(self.key);
-        // The lock is held, so that nobody sums the bytes twice or not at all.
+        // The lock is held, so that a concurrent sum counts these bytes exactly once.
         for (sum, bytes) in self.connections.past_bytes.iter().zip(bytes) {
             sum.fetch_add(bytes, Relaxed);
         }
@@ -201,7 +201,8 @@ pub trait Post: Send + Sync {
     /// The answer to a login that the connection has asked for.
     fn logged_in(&self, to: Address, result: LoginResult);
 
-    /// The changes that the connection made in the turn with this number are on disk, or cannot be written. Its answers are held until then.
+    /// Reports that the connection's changes of the turn with this number are on disk, or cannot be written. Its answers are held
+    /// until then.
     fn committed(&self, to: Address, ticket: u64, result: Result<(), JournalError>);
 }
 

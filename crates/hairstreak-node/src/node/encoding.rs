@@ -6,8 +6,8 @@
 //!   body:           | 3 | channel | size | up to frame_max - 8 bytes                                                      | CE |
 //! ```
 //!
-//! Short strings have their length in front. Properties stay encoded as the publisher sent them, so that none is decoded or encoded
-//! anew on the way.
+//! Short strings have their length in front. Properties stay encoded as the publisher sent them, and are never decoded or encoded
+//! again.
 
 use hairstreak_base::{Bytes, OutgoingBuffer};
 use hairstreak_broker::message::{BodyView, MessageView};
@@ -86,7 +86,7 @@ pub fn push_return(
     });
 }
 
-/// Tells a consumer that the broker has cancelled it.
+/// Notifies a consumer that the broker has cancelled it.
 pub fn push_cancel(output: &mut OutgoingBuffer, to: &Recipient) {
     let cancel = basic::Cancel { consumer_tag: &to.consumer_tag, no_wait: true };
     push_method(output, to.channel_number, &Method::BasicCancel(cancel));
@@ -139,8 +139,8 @@ fn header_head(channel: u16, size: usize, body_size: usize) -> [u8; 19] {
     [kind, c0, c1, s0, s1, s2, s3, 0, BASIC, 0, 0, b0, b1, b2, b3, b4, b5, b6, b7]
 }
 
-/// A method with its number and its size, whose arguments `encode` appends, and the message's content behind it. Each message takes this way: the fewer
-/// pieces, the better.
+/// Appends a method with its number and its size, and the message's content. `encode` appends the arguments. Each message takes
+/// this path: the fewer pieces, the better.
 #[inline]
 fn push_content(
     output: &mut OutgoingBuffer,

@@ -26,7 +26,7 @@ impl Hosts {
         self.by_name.read().values().cloned().collect()
     }
 
-    /// Adds a host. Returns false, and keeps the host that is there, if there is one of that name.
+    /// Adds a host. Returns false, and keeps the existing host, if the name is taken.
     pub fn add(&self, host: SharedHost) -> bool {
         let mut by_name = self.by_name.write();
         if by_name.contains_key(host.name()) {
@@ -44,14 +44,14 @@ impl Hosts {
         Some(host)
     }
 
-    /// The counters of all hosts, those that were deleted included. Visits each queue.
+    /// Returns the counters of all hosts, deleted ones included. Visits each queue.
     pub fn totals(&self) -> Totals {
         let past = self.past.lock();
         let mut sum = past.sum();
         let hosts = self.all();
         hosts.iter().for_each(|host| sum += host.totals());
         drop(past);
-        // A host whose last owner is here goes to the past now.
+        // A host whose last reference is here adds its counters to the past now.
         drop(hosts);
         sum
     }

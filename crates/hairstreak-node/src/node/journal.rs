@@ -1,13 +1,14 @@
 //! `Journal`: the way of changed definitions to the data directory.
 //!
-//! A change acts at once in memory. The change is promised only when the disk has it: the caller hears of that from [`Commit`], or by mail.
-//! A node without a data directory promises nothing, and every commit is done at once.
+//! A change takes effect at once in memory. The change is promised only when the disk has it: the caller is notified by
+//! [`Commit`], or by mail. A node without a data directory promises nothing, and every commit is done at once.
 //!
-//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it ([`Journal::is_awaited`]). It fails if its
-//! own object is refused ([`Journal::wait`]), and not for the changes of others.
+//! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it
+//! ([`Journal::is_awaited`]). It fails if its own object is refused ([`Journal::wait`]), and not for the changes of others.
 //!
-//! A change that cannot be written is refused, and taken back before its caller hears so: in memory by [`TakeBack`], and on disk by a change to the opposite, which
-//! the store keeps behind the refused one. A deletion is not taken back, because the messages of a queue are gone: it is written when that is possible.
+//! A change that cannot be written is refused, and taken back before its caller is notified. [`TakeBack`] does this in memory. On
+//! disk an opposite change does, which the store keeps behind the refused one. A deletion is not taken back, because the messages
+//! of a queue are lost: it is written when that is possible.
 
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
@@ -39,7 +40,7 @@ pub enum Journal {
     On(OpenJournal),
 }
 
-/// A store, and how far changes are on their way there.
+/// A store, and the progress of changes on their way there.
 pub struct OpenJournal {
     store: DefinitionStore,
     progress: Arc<Progress>,
@@ -48,11 +49,11 @@ pub struct OpenJournal {
 /// The outcome of changes, as far as it is known.
 #[derive(Default)]
 struct Progress {
-    /// Batches that are not on disk, and whose outcome is not known.
+    /// Batches with an unknown outcome, which are not on disk.
     awaited_count: AtomicUsize,
-    /// The places of refused definitions, with the definitions before. None is there once any later batch is on disk.
+    /// The places of refused definitions, with the definitions before. The map is empty once any later batch is on disk.
     unwritten: Mutex<HashMap<Place, Option<Definition>>>,
-    /// The places of definitions that are gone in memory, and not on disk. None is there once any later batch is on disk.
+    /// The places of definitions that are deleted in memory, and not on disk. The set is empty once any later batch is on disk.
     undeleted: Mutex<HashSet<Place>>,
     take_back: OnceLock<Box<TakeBack>>,
 }
@@ -98,14 +99,14 @@ impl Progress {
         refused
     }
 
-    /// Whether the last change of a definition at one of these places failed.
+    /// Returns true if the last change of a definition at one of these places failed.
     fn has_failed(&self, places: &[Place]) -> bool {
         let (unwritten, undeleted) = (self.unwritten.lock(), self.undeleted.lock());
         places.iter().any(|place| unwritten.contains_key(place) || undeleted.contains(place))
     }
 }
 
-/// Changes on their way to the disk. Resolves when they are there.
+/// Changes that are being written to the disk. Resolves when they are there.
 #[derive(Debug)]
 pub struct Commit(Option<oneshot::Receiver<Result<(), JournalError>>>);
 
@@ -115,12 +116,12 @@ impl Journal {
         Journal::On(OpenJournal { store, progress: Arc::default() })
     }
 
-    /// Whether changes are to be kept.
+    /// Returns true if changes are kept.
     pub fn is_on(&self) -> bool {
         matches!(self, Journal::On(_))
     }
 
-    /// Why nothing more can be written now.
+    /// Returns the reason for which nothing more can be written now.
     pub fn refusal(&self) -> Option<JournalError> {
         let Journal::On(OpenJournal { store, .. }) = self else { return None };
         match store.failing() {
@@ -130,13 +131,13 @@ impl Journal {
         }
     }
 
-    /// Whether changes are on their way.
+    /// Returns true if changes are being written.
     pub fn is_awaited(&self) -> bool {
         let Journal::On(OpenJournal { progress, .. }) = self else { return false };
         progress.awaited_count.load(Ordering::Acquire) > 0
     }
 
-    /// Whether a definition was refused, and is being taken back.
+    /// Returns true if a definition was refused, and is being taken back.
     pub fn is_unwritten(&self, place: &Place) -> bool {
         match self {
             Journal::Off => false,
@@ -144,15 +145,16 @@ impl Journal {
         }
     }
 
-    /// Sets the function that takes refused definitions back in memory. Only the first counts. A node that starts has none: it ends if it cannot write.
+    /// Sets the function that takes refused definitions back in memory. Only the first call counts. A node that starts has none:
+    /// it ends if it cannot write.
     pub fn set_take_back(&self, take_back: Box<TakeBack>) {
         if let Journal::On(OpenJournal { progress, .. }) = self {
             let _ = progress.take_back.set(take_back);
         }
     }
 
-    /// Hands changes to the writer. Never blocks. `done` is called by the writer's thread, behind all changes that were submitted before, also if there are
-    /// no changes in this batch; or here, if nothing is kept.
+    /// Hands changes to the writer. Never blocks. The writer's thread calls `done` after all changes submitted before, even if
+    /// this batch has no changes. Without a data directory `done` is called here.
     pub fn submit(&self, changes: Vec<Change>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
         let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
         progress.awaited_count.fetch_add(1, Ordering::AcqRel);
@@ -168,8 +170,8 @@ impl Journal {
         });
     }
 
-    /// Has an answer that changes nothing wait for the changes before it. `done` is called as in [`Journal::submit`], with an error only if a definition at one of
-    /// the places was refused, or stays on disk though it is gone.
+    /// Makes an answer that changes nothing wait for the changes before it. `done` is called as in [`Journal::submit`]. It gets
+    /// an error only if a definition at one of the places was refused, or was deleted and stays on disk.
     pub fn wait(&self, places: Vec<Place>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
         let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
         progress.awaited_count.fetch_add(1, Ordering::AcqRel);
@@ -190,16 +192,16 @@ impl Journal {
         });
     }
 
-    /// As [`Journal::submit`], for one that waits.
+    /// Like [`Journal::submit`], for a caller that waits.
     pub fn commit(&self, changes: &[Change]) -> Commit {
         let Journal::On(OpenJournal { store, .. }) = self else { return Commit(None) };
-        // While nothing can be written, operators are told what acts in memory.
+        // While nothing can be written, operators get the state in memory.
         if changes.is_empty() && (!self.is_awaited() || store.failing().is_some()) {
             return Commit(None);
         }
         let (tell, told) = oneshot::channel();
         self.submit(changes.to_vec(), |result| {
-            // Nobody waits any more if the other end is gone.
+            // If the other end is gone, no receiver waits any more.
             let _ = tell.send(result);
         });
         Commit(Some(told))
@@ -248,7 +250,7 @@ fn to_write(change: &Change) -> Write {
 }
 
 impl Commit {
-    /// Nothing is on its way.
+    /// Returns a commit that is done already.
     pub fn done() -> Commit {
         Commit(None)
     }

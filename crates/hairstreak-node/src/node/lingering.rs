@@ -1,8 +1,9 @@
 //! `Lingering`: the connections that are over and wait for the client to end its side.
 //!
-//! A server that ends the socket together with connection.close-ok makes clients see the end of the stream where they expect to close it themselves.
-//! So the socket stays open for a while. Such a connection has left its virtual host and all counts, but for the sockets of the node. A client that
-//! never ends its side may not use them up: places are few, and without one a connection ends at once.
+//! A server that ends the socket together with connection.close-ok makes clients see the end of the stream where they expect to
+//! close it themselves. So the socket stays open for a while. Such a connection has left its virtual host and all counts, except
+//! the count of the node's sockets. Clients that never end their side must not use these up: places are few, and without one a
+//! connection ends at once.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;

@@ -1,7 +1,7 @@
-//! The node: the state that all its connections share, whatever they speak.
+//! The node: the state that the connections of all protocols share.
 //!
-//! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to connections), `alarm`
-//! (memory), `timekeeper` (expiry).
+//! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to
+//! connections), `alarm` (memory), `timekeeper` (expiry).
 
 mod account;
 mod alarm;

@@ -32,7 +32,7 @@ use crate::tls::LoginFrom;
 /// The part of the memory watermark that is kept for messages to come: one of four.
 const SPARE_PART: usize = 4;
 
-/// The time that the timekeeper waits for one virtual host before it goes on with the next.
+/// Maximum wait of the timekeeper for one virtual host before it continues with the next.
 const LOCK_WAIT_MAX: Duration = Duration::from_millis(1);
 /// The limit of a virtual host for its connections.
 const MAX_CONNECTIONS: &str = "max-connections";
@@ -102,7 +102,7 @@ impl Node {
         })
     }
 
-    /// Adds a virtual host. Returns false if there is one of that name.
+    /// Adds a virtual host. Returns false if the name is taken.
     pub fn add_host(&self, name: &str) -> bool {
         let (segments, account) = (Arc::clone(&self.segments), Arc::clone(&self.account));
         let host = SharedHost::new(name, self.limits.clone(), segments, account);
@@ -139,13 +139,14 @@ impl Node {
         usize::try_from(limit).is_ok_and(|limit| count >= limit).then_some(limit)
     }
 
-    /// Whether publishers have to wait.
+    /// Returns true if publishers have to wait.
     #[inline]
     pub fn is_alarmed(&self) -> bool {
         self.account.alarm.is_raised()
     }
 
-    /// To be called before a host's lock is released: sees to the alarm, to the host's next timer, and to changes that nobody waits for.
+    /// Handles the alarm, the host's next timer, and changes that no client waits for. Call it before the host's lock is
+    /// released.
     pub fn note(&self, host: &SharedHost, state: &mut HostState) {
         if let Some(due) = state.host.next_timeout() {
             self.account.timekeeper.wake_by(due);
@@ -159,8 +160,8 @@ impl Node {
         host.note_memory(state);
     }
 
-    /// Hands the changes of a host to the journal. The lock is held, so that changes come in the order in which they were made. Without changes `done` gets an
-    /// error only if an object of `places` is refused or stays undeleted.
+    /// Hands the changes of a host to the journal. The caller holds the lock, so that changes arrive in their order. Without
+    /// changes `done` gets an error only if an object of `places` is refused or stays undeleted.
     pub fn keep(
         &self,
         host: &SharedHost,
@@ -193,7 +194,8 @@ impl Node {
         (result, commit)
     }
 
-    /// Goes on with what a connection has ordered until the host has done that, or `patience` is over. The work is done in slices, and others have the lock between slices.
+    /// Continues a connection's operation until the host has finished it, or `patience` is over. The work is done in slices, and
+    /// others may take the lock between slices.
     pub fn end_chores(
         &self,
         state: &mut MutexGuard<'_, HostState>,
@@ -208,7 +210,8 @@ impl Node {
         }
     }
 
-    /// Puts a definition into the catalog, and hands the change to the journal. Returns whether the definition is new. The caller holds `changing`.
+    /// Puts a definition into the catalog, and hands the change to the journal. Returns whether the definition is new. The caller
+    /// holds `changing`.
     pub fn put(&self, definition: Definition) -> (bool, Commit) {
         let before = self.catalog.put(definition.clone());
         let is_new = before.is_none();
@@ -245,8 +248,8 @@ impl Node {
         self.account.timekeeper.wake_by(0);
     }
 
-    /// Fires the due timers of the virtual hosts. A host that is busy has its turn a millisecond later. With `clears` all connections look at the alarm. `time` tells the time, and `wake` wakes a
-    /// connection. Returns when the next timer is due.
+    /// Fires the due timers of the virtual hosts. A busy host is tried again a millisecond later. With `clears` all connections
+    /// check the alarm. `time` returns the time, and `wake` wakes a connection. Returns the time of the next timer.
     pub fn fire(
         &self,
         clears: bool,
@@ -299,7 +302,7 @@ impl Node {
     }
 }
 
-/// All rows of a listing, whose cursor is followed to its end.
+/// Returns all rows of a listing: follows its cursor to the end.
 fn whole<T>(list: impl Fn(usize, &mut Vec<T>) -> Option<usize>) -> Vec<T> {
     let mut rows = Vec::new();
     let mut cursor = Some(0);

@@ -12,7 +12,7 @@ use crate::config::values;
 
 /// The part of the memory that messages may take: 2 of 5, as in RabbitMQ.
 const WATERMARK_PART: (u64, u64) = (2, 5);
-/// The assumed memory of a machine that does not tell its own.
+/// The assumed memory of a machine that does not report its own.
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 
 /// Options of AMQP: users, virtual hosts and bounds.
@@ -22,9 +22,9 @@ pub struct AmqpOptions {
     pub default_user: FirstUser,
     /// The first virtual host of a node without definitions.
     pub default_virtual_host: String,
-    /// Whether the options come from a configuration. Without one, users that came from an earlier configuration stay.
+    /// True if the options come from a configuration. Without one, users from an earlier configuration stay.
     pub is_configured: bool,
-    /// Users that the node has after each start. They may do everything in the virtual hosts that there are then, unless their permissions were
+    /// Users that exist after each start. They may do everything in the virtual hosts of that time, unless their permissions were
     /// changed.
     pub users: Vec<FirstUser>,
     /// Virtual hosts that the node has after each start.
@@ -73,7 +73,7 @@ pub struct FirstUser {
     /// The public key for a login by CURVE, in Z85.
     #[serde(default, deserialize_with = "values::public_key")]
     pub curve: Option<PublicKey>,
-    /// Whether the user may log in only from this host.
+    /// True if the user may log in only from this host.
     #[serde(default)]
     pub loopback_only: bool,
 }
@@ -85,7 +85,7 @@ impl FirstUser {
         let tags = Tags::from_names(["administrator"]).unwrap_or_default();
         FirstUser {
             name: GUEST.into(),
-            // The password is known to everybody, so that a hash that takes long would protect nothing.
+            // The password is public, so an expensive hash would protect nothing.
             password_hash: PasswordHash::of_salted([0x47, 0x75, 0x65, 0x73], GUEST.as_bytes()),
             tags,
             curve: None,

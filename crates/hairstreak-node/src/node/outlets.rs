@@ -1,10 +1,10 @@
-//! `Outlets`: what waits to be written to the connections of one virtual host.
+//! `Outlets`: the deliveries that wait to be written to the connections of one virtual host.
 //!
 //! The virtual host hands deliveries to the outlet of the consumer's connection, under the host's lock. Deliveries are encoded
-//! there, once. The loop that owns the connection takes all that waits in its next turn, so that deliveries keep their order
-//! whichever thread made them, and a batch of them costs one wake-up.
+//! there, once. The loop that owns the connection takes all waiting deliveries in its next turn. So deliveries keep their order
+//! for all threads, and a batch costs one wakeup.
 //!
-//! Invariants: an outlet is listed in `woken` at most once until its connection has taken what waits. An outlet that holds
+//! Invariants: an outlet is listed in `woken` at most once until its connection has taken its deliveries. An outlet that holds
 //! [`UNWRITTEN_MAX`] bytes is full until its connection has written half of them.
 
 use std::sync::Arc;
@@ -17,14 +17,14 @@ use slab::Slab;
 
 use super::encoding;
 
-/// Bytes that wait for one connection, in its outlet and in its own output, when it gets no more deliveries.
+/// Waiting bytes of one connection, in its outlet and in its own output, at which it gets no more deliveries.
 pub const UNWRITTEN_MAX: usize = 1024 * 1024;
 
-/// Bytes that wait for one connection when direct replies to the connection are dropped, and the connection is not read: its answers would have no
-/// bound.
+/// Waiting bytes of one connection at which direct replies to it are dropped. The connection is not read then: its answers would
+/// have no bound.
 pub const REPLIES_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The connection of operators, which is in each virtual host. It has no consumers, and so nothing is delivered to it.
+/// The connection of operators, which is in each virtual host. It has no consumers, and gets no deliveries.
 pub const OPERATORS: ConnectionId = ConnectionId(0);
 
 /// Encoded deliveries that wait for one connection.
@@ -35,7 +35,7 @@ struct Outlet {
     unwritten: usize,
     /// The most bytes of a body that one frame holds.
     frame_body_max: usize,
-    /// The client wants to know when the broker cancels a consumer.
+    /// The client asked for notices when the broker cancels a consumer.
     hears_cancels: bool,
     is_woken: bool,
     is_full: bool,
@@ -52,7 +52,7 @@ pub struct Outlets {
 /// The result of `Outlets::take`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// No more deliveries come until the connection has written and said so (`Outlets::has_written`).
+    /// No more deliveries come until the connection has reported its written bytes (`Outlets::has_written`).
     pub is_full: bool,
 }
 
@@ -78,7 +78,7 @@ impl Outlets {
         ConnectionId(self.outlets.insert(outlet) as u32)
     }
 
-    /// Has every connection take what waits, and look at what changed.
+    /// Wakes every connection, to take its deliveries and check for changes.
     pub fn wake_all(&mut self) {
         for (_, outlet) in self.outlets.iter_mut().filter(|(index, _)| *index != OPERATORS.0 as usize) {
             wake(outlet, &mut self.woken);
@@ -90,7 +90,7 @@ impl Outlets {
         self.woken.drain(..)
     }
 
-    /// Moves what waits for `connection` into `output`.
+    /// Moves the waiting deliveries of `connection` into `output`.
     pub fn take(&mut self, connection: ConnectionId, output: &mut OutgoingBuffer) -> Taken {
         let Some(outlet) = self.outlets.get_mut(connection.0 as usize) else {
             return Taken { is_full: false };
@@ -101,7 +101,8 @@ impl Outlets {
         Taken { is_full: outlet.is_full }
     }
 
-    /// A connection whose outlet was full has `unwritten` bytes left. Returns whether the outlet takes deliveries again.
+    /// Reports that a connection whose outlet was full has `unwritten` bytes left. Returns true if the outlet takes deliveries
+    /// again.
     pub fn has_written(&mut self, connection: ConnectionId, unwritten: usize) -> bool {
         let Some(outlet) = self.outlets.get_mut(connection.0 as usize) else { return false };
         outlet.unwritten = unwritten;
@@ -128,7 +129,7 @@ impl HostOutbox for Outlets {
         message: &MessageView<'_>,
     ) -> Room {
         let Some(outlet) = self.outlets.get_mut(to.connection.0 as usize) else { return Room::Full };
-        // Only direct replies come when the outlet is full. They are lost where nobody reads them.
+        // Only direct replies come when the outlet is full. They are lost if the client does not read them.
         if outlet.is_full && outlet.unwritten + outlet.pending.queued_bytes() >= REPLIES_BYTES_MAX {
             return Room::Full;
         }
@@ -199,7 +200,7 @@ mod tests {
         assert_eq!(deliver(&mut outlets, connection, UNWRITTEN_MAX), Room::Full);
         assert!(outlets.take(connection, &mut output).is_full);
         output.clear();
-        // The connection has written all, and not said so: a direct reply comes, and the outlet is full all the same.
+        // The connection has written all, without a report: a direct reply comes, and the outlet stays full.
         outlets.take(connection, &mut output);
         assert_eq!(deliver(&mut outlets, connection, 1), Room::Full);
         assert!(outlets.take(connection, &mut output).is_full);

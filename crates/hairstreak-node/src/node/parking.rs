@@ -1,33 +1,34 @@
 //! `Parking`: the bytes that connections take of messages while the memory alarm is raised.
 //!
-//! Parked frames are not among the bytes that the alarm watches: consumers cannot free them, and the alarm would never end. They share bounds of their own with the bytes
-//! of bodies that had begun, one for each connection and one for the node. A part of the first is never refused, so that a greedy client locks nobody out.
+//! Parked frames are not among the bytes that the alarm watches: consumers cannot free them, and the alarm would never end. They
+//! share bounds of their own with the bytes of bodies that had begun, one for each connection and one for the node. A part of the
+//! first is never refused, so that a greedy client cannot block the others.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of frames that a connection may park.
 const CONNECTION_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Those of them that a connection may park whatever others have parked.
+/// Bytes within that bound that a connection may always park, even if others have used the node's bound.
 const CONNECTION_BYTES_MIN: usize = 128 * 1024;
 /// Bytes of frames that all connections park, and at most a quarter of the watermark.
 const NODE_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Bytes of frames of connections that end, which are handled while the alarm is raised: from one end of the alarm to the next, and at most a sixteenth of
-/// the watermark.
+/// Bytes of frames of ending connections that are handled while the alarm is raised. The bound holds from one end of the alarm to
+/// the next, and is at most a sixteenth of the watermark.
 const GRACE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The parked bytes of all connections.
 #[derive(Debug, Default)]
 pub struct Parking {
     bytes: AtomicUsize,
-    /// Those of them that are no frames: bytes of bodies that had begun.
+    /// Bytes of bodies that had begun, which are no frames. They also count in `bytes`.
     body_bytes: AtomicUsize,
     grace_bytes: AtomicUsize,
 }
 
 impl Parking {
-    /// A connection that has parked `held` bytes parks `size` more. `spare`: bytes that the connection may park above its own bound, within the node's. Returns
-    /// false if there is no room.
+    /// Parks `size` more bytes for a connection that has parked `held` bytes. `spare`: bytes that the connection may park above
+    /// its own bound, within the node's. Returns false if there is no room.
     pub fn park(&self, held: usize, size: usize, spare: usize, watermark: usize) -> bool {
         let (own, node_max) = (held + size, NODE_BYTES_MAX.min(watermark / 4));
         let is_granted = own <= CONNECTION_BYTES_MIN;
@@ -39,8 +40,8 @@ impl Parking {
         true
     }
 
-    /// A connection takes `size` bytes of bodies that had begun, behind the `taken` bytes since the alarm was raised. They keep their place until the alarm is over: the messages come
-    /// whole. Returns false if there is no room.
+    /// Takes `size` bytes of bodies that had begun, behind the connection's `taken` bytes since the alarm was raised. They keep
+    /// their place until the alarm is over: the messages come whole. Returns false if there is no room.
     pub fn take_body(&self, taken: usize, size: usize, watermark: usize) -> bool {
         let has_room = self.park(taken, size, 0, watermark);
         self.body_bytes.fetch_add(if has_room { size } else { 0 }, Relaxed);
@@ -52,7 +53,7 @@ impl Parking {
         self.bytes.fetch_sub(size, Relaxed);
     }
 
-    /// A connection ends that has parked `size` bytes. Returns whether they are handled all the same.
+    /// Ends a connection that has parked `size` bytes. Returns true if they are handled nevertheless.
     pub fn let_in(&self, size: usize, watermark: usize) -> bool {
         let bytes_max = GRACE_BYTES_MAX.min(watermark / 16);
         let take = |bytes: usize| bytes.checked_add(size).filter(|bytes| *bytes <= bytes_max);

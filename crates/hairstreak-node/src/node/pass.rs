@@ -1,4 +1,5 @@
-//! `Pass`: the place of a connection in the line of [`Passes`](super::passes::Passes). Such a connection waits in the middle of a body or a transaction.
+//! `Pass`: the place of a connection in the line of [`Passes`](super::passes::Passes). Such a connection waits in the middle of a
+//! body or a transaction.
 
 use std::sync::Arc;
 
@@ -20,17 +21,17 @@ impl Pass {
         pass
     }
 
-    /// Whether the connection waits for the pass.
+    /// Returns true if the connection waits for the pass.
     pub fn is_waiting(&self) -> bool {
         self.account.passes.is_waiting(self.number)
     }
 
-    /// Whether the connection has the pass.
+    /// Returns true if the connection has the pass.
     pub fn is_held(&self) -> bool {
         self.account.passes.is_held(self.number)
     }
 
-    /// Uses the pass for so many bytes. Returns false if the connection does not have it.
+    /// Uses the pass for `size` bytes. Returns false if the connection does not have the pass.
     pub fn use_for(&self, size: usize) -> bool {
         self.account.passes.use_for(self.number, size)
     }

@@ -1,11 +1,12 @@
 //! `Passes`: the connections that wait in the middle of a body or a transaction while the memory alarm is raised.
 //!
-//! Bodies and transactions that have begun may take all the memory. No consumer frees that memory, and the alarm would never end. So one connection at a time has the pass, and may
-//! send the rest of them, whatever the room for bodies ([`Parking`](super::parking::Parking)).
+//! Bodies and transactions that have begun may take all the memory. No consumer frees that memory, and the alarm would never end.
+//! So one connection at a time has the pass. It may send the rest of them, even without room for bodies
+//! ([`Parking`](super::parking::Parking)).
 //!
-//! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when the messages in
-//! queues are below the watermark. Above the watermark consumers make room. A connection that sends less than [`USED_BYTES_MIN`] in [`IDLE_MS_MAX`] loses the pass, and waits again
-//! behind the others when it sends more.
+//! The first connection that waits has the pass in any case: acknowledgements may stand behind its body. The next one has it when
+//! the messages in queues are below the watermark. Above the watermark consumers make room. A connection that sends less than
+//! [`USED_BYTES_MIN`] in [`IDLE_MS_MAX`] loses the pass, and waits again behind the others when it sends more.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicUsize;
@@ -18,7 +19,7 @@ use super::alarm::Alarm;
 
 /// The time in milliseconds after which a connection loses a pass that it uses too little.
 const IDLE_MS_MAX: u64 = 10_000;
-/// The bytes that a connection has to send in that time.
+/// Minimum number of bytes that a connection has to send in that time.
 const USED_BYTES_MIN: usize = 64 * 1024;
 
 /// The line of the connections that wait.
@@ -44,14 +45,14 @@ struct Line {
 #[derive(Debug)]
 struct Holder {
     number: u64,
-    /// The bytes that have come since the last look.
+    /// The bytes received since the last check.
     used_bytes: usize,
-    /// The time of the next look, in the node's milliseconds.
+    /// The time of the next check, in the node's milliseconds.
     look_at: u64,
 }
 
 impl Passes {
-    /// The bytes of a connection in bodies on their way and in open transactions have changed.
+    /// The bytes of a connection in incomplete bodies and in open transactions have changed.
     pub fn note_begun(&self, before: usize, now: usize) {
         self.begun_bytes.fetch_add(now.wrapping_sub(before), SeqCst);
     }
@@ -61,13 +62,13 @@ impl Passes {
         self.line.lock().has_had = false;
     }
 
-    /// Whether the pass can be given to a connection that waits.
+    /// Returns true if the pass can be given to a connection that waits.
     pub fn can_be_given(&self, alarm: &Alarm) -> bool {
         self.waiting_count.load(SeqCst) > 0 && self.line.lock().has_next(self.whole_bytes(alarm), alarm)
     }
 
-    /// Gives the pass to the connection that has waited the longest, if that can be done. Returns its address, and the time of the next look. `now`: the node's
-    /// milliseconds.
+    /// Gives the pass to the connection that has waited the longest, if possible. Returns its address, and the time of the next
+    /// check. `now`: the node's milliseconds.
     pub fn give(&self, alarm: &Alarm, now: u64) -> (Option<Address>, Option<u64>) {
         let mut line = self.line.lock();
         line.look_at_holder(now);
@@ -83,7 +84,7 @@ impl Passes {
         (given, line.holder.as_ref().map(|holder| holder.look_at))
     }
 
-    /// The memory of all but the bodies on their way and the open transactions.
+    /// Returns the memory of all but the incomplete bodies and the open transactions.
     fn whole_bytes(&self, alarm: &Alarm) -> usize {
         alarm.bytes().saturating_sub(self.begun_bytes.load(SeqCst))
     }
@@ -98,24 +99,24 @@ impl Passes {
         number
     }
 
-    /// Whether a connection waits.
+    /// Returns true if a connection waits.
     pub fn is_waiting(&self, number: u64) -> bool {
         self.line.lock().waiting.contains_key(&number)
     }
 
-    /// Whether a connection has the pass.
+    /// Returns true if a connection has the pass.
     pub fn is_held(&self, number: u64) -> bool {
         self.line.lock().holder.as_ref().is_some_and(|holder| holder.number == number)
     }
 
-    /// A connection uses the pass for so many bytes. Returns false if the connection does not have it.
+    /// Uses the pass for `size` bytes of a connection. Returns false if the connection does not have the pass.
     pub fn use_for(&self, number: u64, size: usize) -> bool {
         let mut line = self.line.lock();
         let holder = line.holder.as_mut().filter(|holder| holder.number == number);
         holder.map(|holder| holder.used_bytes += size).is_some()
     }
 
-    /// A connection waits no more, and gives the pass back if it has it.
+    /// Ends the wait of a connection, which gives the pass back if it has it.
     pub fn leave(&self, number: u64) {
         let mut line = self.line.lock();
         line.waiting.remove(&number);
@@ -125,7 +126,8 @@ impl Passes {
 }
 
 impl Line {
-    /// Whether the pass can be given to a connection that waits. `whole_bytes`: the memory of messages that have come whole.
+    /// Returns true if the pass can be given to a connection that waits. `whole_bytes`: the memory of messages that have come
+    /// whole.
     fn has_next(&self, whole_bytes: usize, alarm: &Alarm) -> bool {
         let may_have = !self.has_had || whole_bytes < alarm.watermark();
         self.holder.is_none() && !self.waiting.is_empty() && alarm.is_raised() && may_have

@@ -1,4 +1,4 @@
-//! `Received`: the messages that publishers sent to a virtual host, whatever became of them, and their sizes.
+//! `Received`: the messages that publishers sent to a virtual host, with any outcome, and their sizes.
 //!
 //! - `Publishers`: the number of open channels that have published.
 
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 /// The upper bounds of the sizes in a bucket, in bytes, as in RabbitMQ. The last bucket has no bound.
 const BOUNDS: [u64; 8] = [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 50_000_000, 100_000_000];
 
-/// How many buckets there are.
+/// Number of buckets.
 pub const BUCKET_COUNT: usize = BOUNDS.len() + 1;
 
 /// The messages from publishers.
@@ -18,11 +18,11 @@ pub const BUCKET_COUNT: usize = BOUNDS.len() + 1;
 pub struct Received {
     /// Messages received.
     pub count: u64,
-    /// Those of them that came on channels with confirms or transactions.
+    /// Messages received on channels with confirms or transactions. They also count in `count`.
     pub confirm_count: u64,
     /// The bytes of their bodies.
     pub bytes: u64,
-    /// The messages of each bucket of sizes, those of smaller buckets not included.
+    /// Messages in each bucket of sizes, without the messages of smaller buckets.
     pub sizes: [u64; BUCKET_COUNT],
 }
 

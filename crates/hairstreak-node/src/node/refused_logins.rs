@@ -1,7 +1,7 @@
-//! `RefusedLogins`: the lines of the log about logins that were refused, by whatever protocol.
+//! `RefusedLogins`: the log lines about refused logins of all protocols.
 //!
-//! A line has the address, the mechanism, the name of the user and the reason, and never a password. Strangers may try as often as they like, so that lines have a
-//! bound for each second. Metrics count all refused logins.
+//! A line has the address, the mechanism, the name of the user and the reason, and never a password. Strangers may try without
+//! limit, so the number of lines in each second is bounded. Metrics count all refused logins.
 
 use std::fmt::Display;
 use std::net::SocketAddr;

@@ -1,7 +1,7 @@
-//! Refusals of changes while nothing can be written: what cannot be kept is not begun.
+//! Refusals of changes while nothing can be written: a change that cannot be kept is not begun.
 //!
-//! Objects on disk stay, and are answered: clients declare their queues again with each start. Deletions are not refused either. They are kept, and
-//! take no more memory than what they delete.
+//! Objects on disk stay, and requests for them are answered: clients declare their queues again with each start. Deletions are
+//! also accepted. They are kept, and take at most the memory of the deleted objects.
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::change::Change as Recorded;
@@ -16,16 +16,16 @@ use super::recording::to_definition;
 use crate::definitions::{Kind, Place};
 
 impl Journal {
-    /// Whether a change can be written.
+    /// Checks that a change can be written.
     ///
     /// # Errors
     ///
-    /// Nothing can be written now. For clients of AMQP that is `PRECONDITION_FAILED`.
+    /// Nothing can be written now. For clients of AMQP the error is `PRECONDITION_FAILED`.
     pub fn check(&self) -> Result<(), JournalError> {
         self.refusal().map_or(Ok(()), Err)
     }
 
-    /// Whether an exchange can be declared.
+    /// Checks that an exchange can be declared.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl Journal {
         })
     }
 
-    /// Whether a queue can be declared.
+    /// Checks that a queue can be declared.
     ///
     /// # Errors
     ///
@@ -66,7 +66,7 @@ impl Journal {
         })
     }
 
-    /// Whether a binding can be made.
+    /// Checks that a binding can be made.
     ///
     /// # Errors
     ///

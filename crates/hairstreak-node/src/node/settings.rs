@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use super::options::AmqpOptions;
 use crate::process;
 
-/// The part of the descriptors that clients leave for operators: one of eight, and not less or more than so many.
+/// Share of the descriptors that clients leave for operators: one of eight, within a minimum and a maximum.
 const OPERATORS_PART: u64 = 8;
 const OPERATORS_DESCRIPTORS: (u64, u64) = (32, 512);
 

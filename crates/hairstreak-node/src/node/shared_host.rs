@@ -1,8 +1,8 @@
 //! `SharedHost`: a virtual host and the outlets of its connections, behind one lock.
 //!
-//! A connection takes the lock once in each turn of its loop, for all bytes that the turn has read. If the messages go to many queues, the
-//! turn ends before all bytes are handled. No thread makes a system call while it has the lock. A loop waits for the lock only for a short time: the
-//! connections of other hosts go on.
+//! A connection takes the lock once in each turn of its loop, for all bytes that the turn has read. If the messages go to many
+//! queues, the turn ends before all bytes are handled. No thread makes a system call while it has the lock. A loop waits for the
+//! lock only for a short time: the connections of other hosts go on.
 //!
 //! A host that is deleted lives until its last connection has left.
 
@@ -35,7 +35,7 @@ pub struct SharedHost {
     leaving: Mutex<Vec<ConnectionId>>,
     /// A connection has waited for the lock. The timekeeper then leaves the host to connections for a millisecond.
     is_wanted: AtomicBool,
-    /// All connections are to look at the alarm. The timekeeper wakes them as soon as it has the lock.
+    /// All connections are to check the alarm. The timekeeper wakes them as soon as it has the lock.
     wakes_all: AtomicBool,
 }
 
@@ -97,7 +97,8 @@ impl SharedHost {
         state
     }
 
-    /// Copies some rows of a table, from a cursor on. Returns the next cursor. `list` appends up to so many rows to a vector.
+    /// Copies some rows of a table, from a cursor on. Returns the next cursor. `list` appends up to the given number of rows to a
+    /// vector.
     pub fn slice<T>(
         &self,
         list: impl Fn(&VirtualHost, usize, usize, &mut Vec<T>) -> Option<usize>,
@@ -123,7 +124,7 @@ impl SharedHost {
         rows
     }
 
-    /// Whether a connection has waited for the lock since the last call.
+    /// Returns true if a connection has waited for the lock since the last call.
     pub fn take_is_wanted(&self) -> bool {
         self.is_wanted.swap(false, Relaxed)
     }
@@ -138,12 +139,12 @@ impl SharedHost {
         std::mem::take(&mut *self.leaving.lock())
     }
 
-    /// All connections are to look at the alarm.
+    /// Makes all connections check the alarm later.
     pub fn wake_all_later(&self) {
         self.wakes_all.store(true, Relaxed);
     }
 
-    /// Whether all connections are to look at the alarm: once for each call of [`SharedHost::wake_all_later`].
+    /// Returns true if all connections are to check the alarm: once for each call of [`SharedHost::wake_all_later`].
     pub fn take_wakes_all(&self) -> bool {
         self.wakes_all.swap(false, Relaxed)
     }
@@ -160,7 +161,7 @@ impl SharedHost {
         let _ = self.deleted.set(Deleted { past: Arc::clone(past), number });
     }
 
-    /// Tells the account the memory of the host's messages. To be called before the lock is released.
+    /// Reports the memory of the host's messages to the account. Call it before the lock is released.
     pub fn note_memory(&self, state: &HostState) {
         self.tell(state.host.memory_bytes());
     }
@@ -180,7 +181,8 @@ impl Drop for SharedHost {
 }
 
 impl HostState {
-    /// A connection leaves: all that it had not settled goes back. Its outlet goes when the host says so ([`HostOutbox::has_left`](hairstreak_broker::vhost::HostOutbox::has_left)).
+    /// Removes a connection: its unsettled deliveries are returned. Its outlet is removed when the host calls
+    /// [`HostOutbox::has_left`](hairstreak_broker::vhost::HostOutbox::has_left).
     pub fn leave(&mut self, connection: ConnectionId, now: u64) {
         self.host.close_connection(connection, now, &mut self.outlets);
     }

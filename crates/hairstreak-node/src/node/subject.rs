@@ -1,4 +1,4 @@
-//! `Subject`: the object that an answer to a client is about. A change of the object may be on its way to the disk.
+//! `Subject`: the object that an answer to a client is about. A change of the object may not be on disk yet.
 
 use hairstreak_broker::change::Change as Recorded;
 use hairstreak_broker::view::BindingInfo;
@@ -25,7 +25,7 @@ pub struct Ends<'a> {
     pub source: &'a [u8],
     /// The name of the destination.
     pub destination: &'a [u8],
-    /// Whether the destination is an exchange.
+    /// True if the destination is an exchange.
     pub is_to_exchange: bool,
 }
 

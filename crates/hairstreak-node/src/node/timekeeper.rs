@@ -12,11 +12,11 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// The thread sleeps no longer than this, whatever it waits for.
+/// Longest sleep of the thread.
 const SLEEP_MAX: Duration = Duration::from_secs(3600);
 
-/// The thread calls this when it wakes. It fires due timers, and returns the clock and the next time, or None at the end. The argument says that
-/// publishers of all hosts are to be woken.
+/// The thread calls this when it wakes. It fires due timers, and returns the clock and the next time, or `None` at the end. The
+/// argument is true if publishers of all hosts are to be woken.
 type Fire = dyn FnMut(bool) -> Option<(Clock, Option<u64>)> + Send;
 
 /// The thread and how to wake it.
@@ -29,7 +29,7 @@ struct Shared {
     /// Until when the thread sleeps, in the node's milliseconds.
     sleeps_until: AtomicU64,
     wakes_publishers: AtomicBool,
-    /// Somebody wants the thread awake; true at the end for ever.
+    /// True if the thread must wake up. At the end it stays true for ever.
     is_wanted: Mutex<bool>,
     wanted: Condvar,
     is_stopping: AtomicBool,
@@ -75,7 +75,7 @@ impl Timekeeper {
         self.shared.wake();
     }
 
-    /// Whether publishers of all hosts are to be woken: once for each call of [`Timekeeper::wake_publishers`].
+    /// Returns true if publishers of all hosts are to be woken: once for each call of [`Timekeeper::wake_publishers`].
     pub fn take_wakes_publishers(&self) -> bool {
         self.shared.wakes_publishers.swap(false, SeqCst)
     }
@@ -108,7 +108,7 @@ impl Shared {
         }
     }
 
-    /// Sleeps until `next`, or until somebody wants the thread awake.
+    /// Sleeps until `next`, or until a wakeup is requested.
     fn sleep(&self, clock: Clock, next: Option<u64>) {
         self.sleeps_until.store(next.unwrap_or(u64::MAX), SeqCst);
         let now = clock.millis(Instant::now());

@@ -1,5 +1,5 @@
-//! `Totals`: the counters of all virtual hosts, those of hosts that were deleted included. Counters that fell would look like those of a
-//! node that was started anew.
+//! `Totals`: the counters of all virtual hosts, deleted hosts included. A counter that fell would look like a restart of the
+//! node.
 
 use std::ops::AddAssign;
 
@@ -21,7 +21,7 @@ pub struct Totals {
 #[derive(Debug, Default)]
 pub(super) struct Past {
     ended: Totals,
-    /// Those of deleted hosts whose last connection has not left, as they were when they were deleted.
+    /// Counters at the deletion of hosts whose last connection has not left.
     leaving: Slab<Totals>,
 }
 

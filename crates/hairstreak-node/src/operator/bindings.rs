@@ -19,7 +19,7 @@ pub enum Which<'a> {
     ToQueue(&'a [u8]),
 }
 
-/// Bindings of a virtual host, without those of the default exchange.
+/// Returns the bindings of a virtual host, without the implicit bindings of the default exchange.
 ///
 /// # Errors
 ///
@@ -46,11 +46,11 @@ pub fn list(node: &Node, virtual_host: &str, which: Which<'_>) -> Result<Vec<Bin
     }))
 }
 
-/// Makes a binding. A binding that is there stays.
+/// Makes a binding. An existing binding stays.
 ///
 /// # Errors
 ///
-/// There is no such host, and those of queue.bind and exchange.bind.
+/// There is no such host, or an error of queue.bind or exchange.bind.
 pub fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;
@@ -71,7 +71,7 @@ pub fn bind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Co
 ///
 /// # Errors
 ///
-/// There is no such host, and those of queue.unbind and exchange.unbind.
+/// There is no such host, or an error of queue.unbind or exchange.unbind.
 pub fn unbind(node: &Node, virtual_host: &str, binding: &BindingInfo) -> Result<Commit, OperatorError> {
     let host = live(node, virtual_host)?;
     let BindingInfo { source, destination, is_to_exchange, routing_key, arguments } = binding;

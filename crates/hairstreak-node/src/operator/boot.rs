@@ -1,4 +1,4 @@
-//! The start of a node: the definitions of the data directory take effect before anybody can connect.
+//! The start of a node: the definitions of the data directory take effect before any client can connect.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -21,7 +21,7 @@ pub struct DataPlace {
     pub node_name: String,
 }
 
-/// Why a node cannot start from its data directory.
+/// A failure to start a node from its data directory.
 #[derive(Debug, Error)]
 pub enum BootError {
     /// The directory cannot be used.
@@ -30,7 +30,7 @@ pub enum BootError {
     /// The definitions cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A user or a virtual host of the options makes no sense.
+    /// A user or a virtual host of the options is invalid.
     #[error("the first definitions: {0}")]
     First(#[from] OperatorError),
     /// The system has no thread or no random bytes to give.
@@ -71,12 +71,13 @@ pub fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<Node, Boo
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
     add_first_definitions(&node, options)?;
-    // A node whose first definitions cannot be written would be another one after a crash.
+    // A node whose first definitions cannot be written would be a different one after a crash.
     node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;
     Ok(node)
 }
 
-/// Adds what each start is to find, and what a node without definitions begins with. Deletes the users that have gone from the configuration.
+/// Adds the objects that exist at each start, and the first objects of a node without definitions. Deletes the users that the
+/// configuration no longer names.
 fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
     // Users are deleted before users are added: a new user may have the key of a deleted user.
     configured_users::delete_gone(node, options)?;
@@ -96,7 +97,7 @@ fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootE
     Ok(())
 }
 
-/// Warns if there is no user for clients without credentials. They are refused until there is one.
+/// Warns if the user for clients without credentials does not exist. Such clients are refused until it does.
 fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
     if let Some(name) = &options.anonymous_user
         && users::find(node, name).is_err()
@@ -107,11 +108,11 @@ fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
     }
 }
 
-/// Has users and limits that were configured anew take effect. Users that have gone from the configuration are deleted.
+/// Applies newly configured users and limits. Users that the configuration no longer names are deleted.
 ///
 /// # Errors
 ///
-/// A user makes no sense. Users before it have changed.
+/// A user is invalid. Users before it have changed.
 pub fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
     configured_users::delete_gone(node, options)?;
     configured_users::put(node, options)?;

@@ -1,7 +1,7 @@
 //! Users of the node's configuration: they come with it, and go with it.
 //!
-//! A mark in the catalog says for each which it is: a user that the configuration named, or the default user, which came because the configuration named none. A
-//! user without a mark was made by an operator, and stays.
+//! A mark in the catalog tells them apart: a user that the configuration named, or the default user, created because the
+//! configuration named none. A user without a mark was created by an operator, and stays.
 
 use super::error::OperatorError;
 use super::users::{self, By};
@@ -10,12 +10,13 @@ use crate::access::UserUpdate;
 use crate::definitions::{ConfiguredUserDefinition, Definition, Kind};
 use crate::node::{AmqpOptions, FirstUser, Node};
 
-/// Deletes the users that have gone from the configuration. The default user goes when the configuration names users. A node that is started without any
-/// configuration keeps them, with all that they were granted: a forgotten file is no wish to delete users.
+/// Deletes the users that the configuration no longer names. The default user is deleted when the configuration names users. A
+/// node that is started without any configuration keeps them, with all their rights: a forgotten file is no request to delete
+/// users.
 ///
 /// # Errors
 ///
-/// None that is known: a user that is gone already is no error.
+/// No error is known: a user that is deleted already is no error.
 pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
     if !options.is_configured {
         return Ok(());
@@ -39,7 +40,7 @@ pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), Oper
 ///
 /// # Errors
 ///
-/// A user makes no sense. Users before it have changed.
+/// A user is invalid. Users before it have changed.
 pub(super) fn put(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
     options.users.iter().try_for_each(|user| put_one(node, user, false))?;
     if options.users.is_empty() && users::all(node).is_empty() {

@@ -16,7 +16,7 @@ const RESERVED_PREFIX: &[u8] = b"amq.";
 /// Parameters that are of one cluster only.
 const INTERNAL_PREFIX: &str = "internal_";
 
-/// The definitions of the node, or those of one virtual host, sorted.
+/// Returns the definitions of the node or of one virtual host, sorted.
 ///
 /// # Errors
 ///

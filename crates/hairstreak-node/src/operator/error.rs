@@ -1,4 +1,4 @@
-//! `OperatorError`: why an operator's wish is not granted, and `Done`: what is to be waited for if it is.
+//! `OperatorError`: the refusal of an operator's request, and `Done`: the commit to wait for after a change.
 
 use hairstreak_broker::Refusal;
 use serde_json::Value;
@@ -9,19 +9,19 @@ use crate::node::{Commit, JournalError};
 /// A change that acts already.
 #[derive(Debug)]
 pub struct Done {
-    /// Whether the change made something that was not there.
+    /// True if the change created an object.
     pub is_new: bool,
     /// Resolves when the change is on disk.
     pub commit: Commit,
 }
 
-/// Why an operator's wish is not granted.
+/// Refusal of an operator's request.
 #[derive(Debug, Error)]
 pub enum OperatorError {
     /// There is no such object.
     #[error("Not Found")]
     NotFound,
-    /// The request makes no sense.
+    /// The request is invalid.
     #[error("{0}")]
     Bad(String),
     /// The object is protected.

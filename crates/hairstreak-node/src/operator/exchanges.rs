@@ -32,7 +32,7 @@ pub fn find(node: &Node, virtual_host: &str, name: &[u8]) -> Result<ExchangeInfo
 ///
 /// # Errors
 ///
-/// There is no such host, and those of exchange.declare.
+/// There is no such host, or an error of exchange.declare.
 pub fn declare(
     node: &Node,
     virtual_host: &str,
@@ -52,7 +52,7 @@ pub fn declare(
 ///
 /// # Errors
 ///
-/// There is no such exchange, and those of exchange.delete.
+/// There is no such exchange, or an error of exchange.delete.
 pub fn delete(
     node: &Node,
     virtual_host: &str,

@@ -13,7 +13,7 @@ use crate::definitions::{
 };
 use crate::node::{Commit, Node};
 
-/// Exchanges with this prefix are those that each virtual host has. A file does not declare them.
+/// Prefix of the exchanges that each virtual host has. A file does not declare them.
 const RESERVED_PREFIX: &[u8] = b"amq.";
 /// The outcome of an import.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Imported {
         }
     }
 
-    /// Takes what the file itself has left out.
+    /// Begins with the items that the file itself has left out.
     fn begin(refused: LeftOut, passed_over: LeftOut) -> Imported {
         for line in &refused.lines {
             log::warn!("import of definitions: not imported: {line}");
@@ -95,7 +95,7 @@ impl Imported {
     }
 }
 
-/// Imports definitions. Nothing is deleted, and an exchange or a queue that is there stays as it is.
+/// Imports definitions. Nothing is deleted, and an existing exchange or queue stays as it is.
 ///
 /// # Errors
 ///

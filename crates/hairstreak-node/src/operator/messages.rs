@@ -1,4 +1,4 @@
-//! Messages: an operator takes and looks at some by hand.
+//! Messages: an operator takes or views some by hand.
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::MessageView;
@@ -13,7 +13,7 @@ const BODIES_BYTES_MAX: usize = 64 << 20;
 /// The fate of messages that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckMode {
-    /// They are gone with their delivery, and count as taken without acknowledgement, as in RabbitMQ.
+    /// The messages are removed with their delivery, and count as taken without acknowledgement, as in RabbitMQ.
     Take,
     /// They are settled as rejected: dead letters if the queue has an exchange for them.
     Reject,
@@ -21,14 +21,14 @@ pub enum AckMode {
     Return,
 }
 
-/// A message that was taken, or looked at.
+/// A message that was taken or viewed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TakenMessage {
     /// The exchange.
     pub exchange: Box<[u8]>,
     /// The routing key.
     pub routing_key: Box<[u8]>,
-    /// Whether the message may have been delivered before.
+    /// True if the message may have been delivered before.
     pub is_redelivered: bool,
     /// Messages that wait behind.
     pub message_count: u32,
@@ -44,7 +44,7 @@ pub struct TakenMessage {
 ///
 /// # Errors
 ///
-/// There is no such queue, and those of basic.get.
+/// There is no such queue, or an error of basic.get.
 pub fn take(
     node: &Node,
     virtual_host: &str,
@@ -84,8 +84,8 @@ pub fn take(
     Ok(taken?)
 }
 
-/// Shows up to `count` messages that wait behind the first `offset`, in the order in which they are delivered. Nothing changes. Bodies are cut to
-/// `body_bytes_max`.
+/// Shows up to `count` waiting messages behind the first `offset`, in the order of their delivery. Nothing changes. Bodies are
+/// cut to `body_bytes_max`.
 ///
 /// # Errors
 ///

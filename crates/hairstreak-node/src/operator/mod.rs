@@ -1,7 +1,8 @@
-//! The node as its operators see it: what HTTP, metrics and the programs of operators ask for, whatever they speak.
+//! The node as its operators see it: the operations of HTTP, metrics and operators' programs, for all protocols.
 //!
-//! Each file has the operations of one noun, as functions of the node. A list is an owned copy that was taken in slices, so that no lock is held for long. A
-//! change acts at once and returns a [`Commit`](crate::node::Commit), which resolves when the change is on disk.
+//! Each file has the operations of one noun, as functions of the node. A list is an owned copy that was taken in slices, so that
+//! no lock is held for long. A change acts at once and returns a [`Commit`](crate::node::Commit), which resolves when the change
+//! is on disk.
 
 pub mod bindings;
 mod boot;

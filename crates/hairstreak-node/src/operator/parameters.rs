@@ -1,6 +1,6 @@
 //! Parameters: values that the node keeps for its components and for tools.
 //!
-//! - Values of JSON as Erlang prints them, for texts that RabbitMQ's tools know.
+//! - Values of JSON as Erlang prints them, for texts that RabbitMQ's tools expect.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,11 @@ use crate::node::{Commit, Node};
 
 /// The parameter of the node that names the cluster.
 pub const CLUSTER_NAME: &str = "cluster_name";
-/// The parameter of the node that tells the cluster from others for good.
+/// The parameter of the node that identifies the cluster permanently.
 pub const CLUSTER_ID: &str = "internal_cluster_id";
 
-/// The parameters of a virtual host, and those of the node. A virtual host also has as many policies, and as many operator policies: each queue is matched
-/// with all policies.
+/// Maximum number of parameters of a virtual host, and of the node. The same maximum holds for a virtual host's policies and for
+/// its operator policies: each queue is matched with all policies.
 const PARAMETERS_MAX: usize = 1_024;
 
 /// The URIs that parameters of a component have to have. RabbitMQ complains about the last of a component first.

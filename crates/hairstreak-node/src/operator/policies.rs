@@ -1,7 +1,7 @@
 //! Policies and operator policies: settings of exchanges and queues by pattern, which act on live objects.
 //!
-//! A change holds `changing` while it comes into the catalog, the journal and the live host. The change takes effect on live queues without `changing`, slice by
-//! slice, before the answer: other operators need not wait for a host with many queues.
+//! A change holds `changing` while it enters the catalog, the journal and the live host. The change takes effect on live queues
+//! without `changing`, slice by slice, before the answer. So other operators need not wait for a host with many queues.
 
 use std::sync::Arc;
 

@@ -38,7 +38,7 @@ pub fn find(
 ///
 /// # Errors
 ///
-/// There is no such host, and those of queue.declare.
+/// There is no such host, or an error of queue.declare.
 pub fn declare(
     node: &Node,
     virtual_host: &str,
@@ -58,7 +58,7 @@ pub fn declare(
 ///
 /// # Errors
 ///
-/// There is no such queue, and those of queue.delete.
+/// There is no such queue, or an error of queue.delete.
 pub fn delete(
     node: &Node,
     virtual_host: &str,
@@ -76,11 +76,11 @@ pub fn delete(
     result.map(|()| commit)
 }
 
-/// Drops the messages that wait. Returns how many there were.
+/// Drops the messages that wait. Returns their number.
 ///
 /// # Errors
 ///
-/// There is no such queue, and those of queue.purge.
+/// There is no such queue, or an error of queue.purge.
 pub fn purge(node: &Node, virtual_host: &str, name: &[u8]) -> Result<u32, OperatorError> {
     let host = live(node, virtual_host)?;
     let (result, _) = node.act(&host, |state, _| state.host.purge_queue(OPERATORS, name));

@@ -1,7 +1,8 @@
-//! Restoring the stored definitions when a node starts, owners before what they own.
+//! Restoring the stored definitions when a node starts, owners before their objects.
 //!
-//! A definition whose owner is gone is dropped, with a warning: older nodes left such definitions behind. It is dropped only if the data directory has the
-//! owner's kind. If the whole kind is missing, the file has lost it, and the start is refused: dropping the rest would hide the damage.
+//! A definition without its owner is dropped, with a warning: older nodes left such definitions behind. It is dropped only if the
+//! data directory has the owner's kind. If the whole kind is missing, the file has lost it, and the start is refused: dropping
+//! the rest would hide the damage.
 
 use std::collections::HashSet;
 use std::time::Instant;
@@ -13,7 +14,7 @@ use crate::node::{Node, from_definition};
 /// Dropped definitions that are named in the log, each in a line.
 const NAMED_COUNT_MAX: usize = 20;
 
-/// Has the definitions take effect. `kinds` are those that the data directory has.
+/// Applies the definitions. `kinds` are the kinds in the data directory.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub(super) fn restore(node: &Node, mut definitions: Vec<Definition>, kinds: &[Ki
     Ok(())
 }
 
-/// Whether an owner was restored, or is one of the exchanges that each virtual host has.
+/// Returns true if an owner was restored, or is one of the exchanges that each virtual host has.
 fn is_there(node: &Node, owners: &HashSet<Place>, owner: &Place, owned: &Definition) -> bool {
     if owners.contains(owner) {
         return true;
@@ -130,7 +131,7 @@ mod tests {
             store.close().unwrap();
         }
 
-        /// How many definitions of a kind are on disk.
+        /// Returns the number of definitions of a kind on disk.
         fn count(&self, kind: Kind) -> usize {
             let directory = DataDirectory::open(&self.0.path, &self.0.node_name).unwrap();
             let (_store, entries) = DefinitionStore::open(&directory).unwrap();

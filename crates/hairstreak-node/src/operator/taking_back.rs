@@ -1,6 +1,7 @@
-//! Taking back in memory what could not be written: a refused change is not there, neither now nor after a restart.
+//! Taking back in memory the changes that could not be written: a refused change does not exist, neither now nor after a restart.
 //!
-//! A new object is deleted as an operator would delete it. A changed object has its earlier state. Objects that have gone meanwhile are passed over.
+//! A new object is deleted as an operator would delete it. A changed object gets its earlier state. Objects that were deleted
+//! since are ignored.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::node::{Node, from_definition};
 pub fn take_back_what_fails(node: &Arc<Node>) {
     let weak = Arc::downgrade(node);
     node.journal.set_take_back(Box::new(move |definition, before| {
-        // A node that is gone has nothing in memory.
+        // A dropped node has nothing in memory.
         let Some(node) = weak.upgrade() else { return };
         match before {
             None => delete(&node, definition),
@@ -28,7 +29,7 @@ pub fn take_back_what_fails(node: &Arc<Node>) {
 
 /// Deletes a definition that was new.
 fn delete(node: &Node, definition: &Definition) {
-    // An object may have gone with its owner, and the outcome of a deletion is nobody's to wait for.
+    // An object may be gone already with its owner, and no caller waits for the outcome of a deletion.
     let _ = match definition {
         Definition::VirtualHost(host) => {
             let _changing = node.changing.lock();
@@ -161,7 +162,7 @@ mod tests {
         }
         let exported = |node: &Node| definitions::export(node, None).unwrap();
         let before = exported(&node);
-        // From here on nothing is written, as on a full disk.
+        // From here on no change is written, as on a full disk.
         node.journal.close().unwrap();
         for (name, variant) in [("new", 1), ("v", 2)] {
             for (list, item) in items(name, variant) {
@@ -170,11 +171,11 @@ mod tests {
                 assert_eq!(exported(&node), before, "{list} {name}");
             }
         }
-        // Several changes at once, of which each rests on the one before.
+        // Several changes at once, each of which depends on the one before.
         let host = json!({"name": "new"});
         let queue = json!({"name": "q", "vhost": "new", "durable": true});
         let file = json!({"vhosts": [host], "queues": [queue]}).to_string();
-        // The host may be gone already when the queue comes.
+        // The host may be deleted already when the queue comes.
         let document = Document::parse(file.as_bytes(), None).unwrap();
         drop(importing::import(&node, document, By::Operator).unwrap());
         for variant in [3, 4] {

@@ -1,4 +1,4 @@
-//! How definitions of virtual hosts and policies of the catalog take effect in the live virtual hosts.
+//! Effects of the catalog's virtual hosts and policies on the live virtual hosts.
 
 use std::sync::Arc;
 
@@ -12,13 +12,13 @@ use crate::node::Node;
 /// The limit of a virtual host for its queues.
 const MAX_QUEUES: &str = "max-queues";
 
-/// Has what the catalog says of a host act there.
+/// Applies the catalog's definitions of a host to the live host.
 pub(super) fn apply(node: &Node, definition: &VirtualHostDefinition) {
     apply_definition(node, definition);
     apply_policies(node, &definition.name);
 }
 
-/// Has the live host know its limits and the type of its queues. The limit of connections is looked at when a connection is opened.
+/// Sets the limits and the default queue type of the live host. The limit of connections is checked when a connection is opened.
 pub(super) fn apply_definition(node: &Node, definition: &VirtualHostDefinition) {
     if let Some(host) = node.hosts.find(&definition.name) {
         let queues_max = definition.limits.get(MAX_QUEUES).and_then(|limit| usize::try_from(*limit).ok());
@@ -46,15 +46,15 @@ pub(super) fn apply_policy(node: &Node, scope: Scope, policy: &PolicyDefinition)
     }
 }
 
-/// Has changed policies act on what is declared in a host from now on. The caller holds `changing`, unless the node starts.
+/// Applies changed policies to later declarations in a host. The caller holds `changing`, unless the node starts.
 pub(super) fn begin_policies(node: &Node, name: &str, changes: impl IntoIterator<Item = PolicyChange>) {
     if let Some(host) = node.hosts.find(name) {
         host.lock().host.change_policies(changes);
     }
 }
 
-/// Has changed policies act on all that is in a host. Patterns are matched without the host's lock, and whoever waits for the lock has it between two
-/// steps. Changes that come meanwhile take effect, too, and their own callers do the rest.
+/// Applies changed policies to all objects of a host. Patterns are matched without the host's lock. Between two steps, a thread
+/// that waits for the lock gets it. Changes that come meanwhile take effect, too, and their own callers do the rest.
 pub(super) fn finish_policies(node: &Node, name: &str) {
     let Some(host) = node.hosts.find(name) else { return };
     let mut cursor = Some(PolicyCursor::default());
@@ -92,8 +92,8 @@ pub(super) fn compile(scope: Scope, policy: &PolicyDefinition) -> Result<Policy,
     Policy::new(&policy.name, &policy.pattern, apply_to, policy.priority, definition, scope)
 }
 
-/// A policy of the catalog, which was valid when it was put there. An older node may have taken what this one refuses: that policy
-/// does not apply.
+/// Compiles a policy of the catalog, which was valid when it was put there. An older node may have accepted a policy that this
+/// node refuses: that policy does not apply.
 fn compile_stored(scope: Scope, policy: &PolicyDefinition) -> Option<Policy> {
     let compiled = compile(scope, policy);
     if let Err(error) = &compiled {

@@ -16,7 +16,7 @@ use crate::definitions::{
 };
 use crate::node::{Commit, Node};
 
-/// A change of a user. `None` leaves what there is.
+/// A change of a user. `None` keeps the present value.
 #[derive(Clone, Debug, Default)]
 pub struct UserChanges {
     /// The new hash; `None` keeps it.
@@ -29,7 +29,7 @@ pub struct UserChanges {
     pub curve: Option<String>,
 }
 
-/// The side that asks for a change of a user.
+/// The origin of a change of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     /// An operator, who does not change users with the tag `protected`.
@@ -110,11 +110,11 @@ fn public_key(text: &str) -> Result<PublicKey, OperatorError> {
     text.parse().map_err(|error| OperatorError::Bad(format!("curve: {error}")))
 }
 
-/// Creates or changes a user. Connections of a user whose rights change have the new ones at once.
+/// Creates or changes a user. Changed rights hold for the user's connections at once.
 ///
 /// # Errors
 ///
-/// A value makes no sense, the user is protected, or nothing can be written now.
+/// A value is invalid, the user is protected, or nothing can be written now.
 pub fn put(node: &Node, name: &str, changes: UserChanges, by: By) -> Result<Done, OperatorError> {
     let UserChanges { password_hash, tags, limits, curve } = changes;
     let tags = tags.map(|tags| Tags::from_names(tags.iter().map(String::as_str))).transpose()?;
@@ -131,7 +131,7 @@ pub fn put(node: &Node, name: &str, changes: UserChanges, by: By) -> Result<Done
     Ok(Done { is_new: change.before.is_none(), commit: node.journal.commit(&changed(&change)) })
 }
 
-/// The change on disk. A user that stays as it is costs no write.
+/// Returns the change on disk. An unchanged user needs no write.
 fn changed(UserChange { before, after }: &UserChange) -> Vec<Change> {
     if before.as_ref() == Some(after) {
         return Vec::new();
@@ -140,12 +140,13 @@ fn changed(UserChange { before, after }: &UserChange) -> Vec<Change> {
     vec![Change::put(before, Definition::User(definition(after)))]
 }
 
-/// Creates or changes a user of the configuration. A user who is new there and has no permissions may do everything in these virtual hosts; permissions that
-/// an operator takes away later stay away. All is one batch, so that no crash leaves a user without rights or without the mark behind.
+/// Creates or changes a user of the configuration. A new user without permissions may do everything in these virtual hosts.
+/// Permissions that an operator takes away later stay away. All is one batch: after a crash the user has both rights and mark, or
+/// neither.
 ///
 /// # Errors
 ///
-/// A value makes no sense, or nothing can be written now.
+/// A value is invalid, or nothing can be written now.
 pub(super) fn put_configured(
     node: &Node,
     mark: ConfiguredUserDefinition,
@@ -171,12 +172,13 @@ pub(super) fn put_configured(
     Ok(())
 }
 
-/// Puts a user of a file in the place of the one before. `password`: the password itself, if the file has it. Returns why the user has no password, if the
-/// file has a hash that cannot match: RabbitMQ keeps such a hash, and nobody can log in with it.
+/// Replaces the user of the same name by a user of a file. `password`: the password itself, if the file has it. Returns the
+/// reason for which the user has no password, if the file has a hash that cannot match. RabbitMQ keeps such a hash, and the user
+/// cannot log in with it.
 ///
 /// # Errors
 ///
-/// A value makes no sense, the user is protected, or nothing can be written now.
+/// A value is invalid, the user is protected, or nothing can be written now.
 pub fn import(
     node: &Node,
     user: UserDefinition,
@@ -219,7 +221,7 @@ pub fn delete(node: &Node, name: &str, by: By) -> Result<Commit, OperatorError> 
     delete_all(node, &[name], by)
 }
 
-/// Deletes several users, all or none, in one batch. A name that is there twice counts once.
+/// Deletes several users, all or none, in one batch. A repeated name counts once.
 ///
 /// # Errors
 ///
@@ -248,7 +250,7 @@ pub fn delete_all(node: &Node, names: &[&str], by: By) -> Result<Commit, Operato
     Ok(commit)
 }
 
-/// The changes that delete rights which are gone with a user or a virtual host.
+/// Returns the changes that delete the rights of a deleted user or virtual host.
 pub(super) fn deletions(Revoked { permissions, topic_permissions }: &Revoked) -> Vec<Change> {
     let rows = permissions.iter().map(|row| Definition::Permission(permission_definition(row)));
     let topics = topic_permissions.iter().map(|row| Definition::TopicPermission(topic_definition(row)));
@@ -259,7 +261,7 @@ pub(super) fn deletions(Revoked { permissions, topic_permissions }: &Revoked) ->
 pub(super) fn take_back(node: &Node, before: UserDefinition) -> Result<(), OperatorError> {
     let limits = user_limits(&before.limits);
     restore(node, before.clone())?;
-    // A key that the change has brought goes with the change.
+    // A key that the change has added is removed with it.
     let update = UserUpdate { limits: Some(limits), curve: Some(None), ..UserUpdate::default() };
     if before.curve.is_none() {
         node.access.put_user(&before.name, update)?;
@@ -348,8 +350,8 @@ pub fn set_topic_permission(
     Ok(Done { is_new, commit: node.journal.commit(&[Change::put(before, Definition::TopicPermission(row))]) })
 }
 
-/// Restricts the routing keys of a user as a file says. A pattern that is none allows nothing: without the row, the user could use every key. Returns the
-/// fault of such a pattern.
+/// Restricts the routing keys of a user as a file demands. An invalid pattern allows nothing: without the row, the user could use
+/// every key. Returns the fault of such a pattern.
 ///
 /// # Errors
 ///
@@ -412,7 +414,7 @@ pub fn definition(user: &User) -> UserDefinition {
     }
 }
 
-/// Returns the limits of a user from those of its definition.
+/// Returns the user limits of a definition.
 pub fn user_limits(limits: &Limits) -> UserLimits {
     UserLimit::ALL
         .into_iter()

@@ -49,8 +49,8 @@ pub fn live(node: &Node, name: &str) -> Result<Arc<SharedHost>, OperatorError> {
     node.hosts.find(name).ok_or(OperatorError::NotFound)
 }
 
-/// Creates a virtual host, or changes what is said of it. Limits stay as they are if the definition has none. As in RabbitMQ a user that creates a host gets
-/// all rights there.
+/// Creates or changes a virtual host. Limits stay as they are if the definition has none. As in RabbitMQ a user that creates a
+/// host gets all rights there.
 ///
 /// # Errors
 ///
@@ -78,13 +78,13 @@ pub fn put(
     }
     node.journal.check()?;
     let is_new = node.hosts.find(&name).is_none();
-    // One batch: a host that comes back after a crash has its permission. The batch comes before anything that is declared in the host.
+    // One batch: a host that is restored after a crash has its permission. The batch comes before all declarations in the host.
     let put = Change::put(before.map(Definition::VirtualHost), Definition::VirtualHost(definition.clone()));
     let mut changes = vec![put];
     let row = creator.filter(|_| is_new).map(|user| PermissionDefinition::everything(user, &name));
     changes.extend(row.clone().map(|row| Change::Put(Definition::Permission(row))));
     if is_new {
-        // Permissions of a host that the node does not know are refused.
+        // Permissions of an unknown host are refused.
         node.access.add_virtual_host(&name);
         row.map_or(Ok(()), |row| users::restore_permission(node, row))
             .inspect_err(|_| drop(node.access.remove_virtual_host(&name)))?;

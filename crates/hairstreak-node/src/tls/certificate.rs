@@ -1,4 +1,4 @@
-//! `PeerCertificate`: what a client's certificate says about the client.
+//! `PeerCertificate`: the names in a client's certificate.
 //!
 //! - The text of a string in a certificate, whichever of ASN.1's types it has.
 //! - `CertificateFiles`: when the certificates of a listener end, for operators who renew certificates in time.
@@ -99,7 +99,7 @@ fn alternative_name(name: GeneralName) -> Option<(AlternativeNameKind, String)> 
 /// The files of a listener with TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CertificateFiles {
-    /// The node's certificate, and those between it and a CA root.
+    /// The node's certificate, and the certificates between it and a CA root.
     pub certificate: PathBuf,
     /// The CA roots of clients; `None`: clients are not asked.
     pub authority: Option<PathBuf>,

@@ -1,7 +1,7 @@
 //! A distinguished name as text: RFC 2253 with the names of attributes and the escapes of RabbitMQ, because user names are made of it.
 //!
-//! The last part of the name comes first. Attributes without a short name have the digits of their type. A byte that is not printable ASCII, and `~`,
-//! is a backslash and two hexadecimal digits (measured with RabbitMQ 3.10.8).
+//! The last part of the name comes first. Attributes without a short name have the digits of their type. A byte that is not
+//! printable ASCII, and `~`, is a backslash and two hexadecimal digits (measured with RabbitMQ 3.10.8).
 
 use std::fmt::Write;
 
@@ -49,7 +49,7 @@ fn attribute(attribute: &AttributeTypeAndValue) -> String {
     let mut text = format!("{}=", short.unwrap_or(&kind));
     match text_of(&attribute.value) {
         Some(value) => escape(value.as_bytes(), &mut text),
-        // The bytes of what is no text, as RFC 2253 has it.
+        // The bytes of a value that is not text, as RFC 2253 has it.
         None => {
             text.push('#');
             attribute.value.value().iter().for_each(|byte| hexadecimal(*byte, &mut text));
@@ -79,7 +79,7 @@ fn escape(value: &[u8], into: &mut String) {
 }
 
 fn hexadecimal(byte: u8, into: &mut String) {
-    // A text takes whatever is written to it.
+    // A write to a text cannot fail.
     let _ = write!(into, "{byte:02X}");
 }
 

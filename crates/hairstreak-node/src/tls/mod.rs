@@ -1,4 +1,4 @@
-//! TLS of AMQP and of operators' HTTP: which certificates a node shows and asks for, and what the peer's certificate says.
+//! TLS of AMQP and of operators' HTTP: the node's certificates, the requests for client certificates, and the names in these.
 //!
 //! ```text
 //!   node.toml [amqp.tls] --AmqpTlsOptions--> TlsServer of the transport --handshake--> stream

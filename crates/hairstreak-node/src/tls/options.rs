@@ -12,16 +12,16 @@ pub const AMQPS_PORT: u16 = 5671;
 /// The port of operators' HTTP with TLS.
 pub const HTTPS_PORT: u16 = 15671;
 
-/// Where AMQP listens with TLS, and with which certificates. Files are PEM.
+/// The endpoints and the certificates of AMQP with TLS. Files are PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AmqpTlsOptions {
     /// Endpoints of tcp or ipc.
     pub bind: Vec<String>,
-    /// The node's certificate first, then those between it and a CA root.
+    /// The node's certificate first, then the certificates between it and a CA root.
     pub certificate: PathBuf,
     /// The private key of the node's certificate.
     pub key: PathBuf,
-    /// Which certificates the node wants of its clients.
+    /// Client certificates that the node asks for.
     pub client_certificates: AsksClients,
     /// The part of a client's certificate that is the user's name for EXTERNAL.
     pub login_from: LoginFrom,
@@ -32,23 +32,23 @@ pub struct AmqpTlsOptions {
 pub struct HttpTlsOptions {
     /// Endpoints of tcp.
     pub bind: Vec<String>,
-    /// The node's certificate first, then those between it and a CA root.
+    /// The node's certificate first, then the certificates between it and a CA root.
     pub certificate: PathBuf,
     /// The private key of the node's certificate.
     pub key: PathBuf,
-    /// Which certificates the node wants of its clients. A client with a certificate still gives a name and a password.
+    /// Client certificates that the node asks for. A client with a certificate still gives a name and a password.
     pub client_certificates: AsksClients,
 }
 
-/// Which certificates a node wants of its clients.
+/// Client certificates that a node asks for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AsksClients {
     /// None. Clients log in by name and password.
     #[default]
     None,
-    /// A client may show a certificate, which a CA of this file has to have signed.
+    /// A client may show a certificate. A CA of this file must have signed it.
     Optional(PathBuf),
-    /// A client has to show a certificate that a CA of this file has signed.
+    /// A client must show a certificate that a CA of this file has signed.
     Required(PathBuf),
 }
 
@@ -58,7 +58,7 @@ impl AmqpTlsOptions {
         server_options(&self.certificate, &self.key, &self.client_certificates)
     }
 
-    /// The files whose certificates end one day.
+    /// Returns the files whose certificates expire.
     pub fn files(&self) -> CertificateFiles {
         files(&self.certificate, &self.client_certificates)
     }
@@ -70,7 +70,7 @@ impl HttpTlsOptions {
         server_options(&self.certificate, &self.key, &self.client_certificates)
     }
 
-    /// The files whose certificates end one day.
+    /// Returns the files whose certificates expire.
     pub fn files(&self) -> CertificateFiles {
         files(&self.certificate, &self.client_certificates)
     }

@@ -16,7 +16,8 @@ pub struct PeerTls {
     pub key_exchange: &'static str,
     /// RabbitMQ's `ssl_hash`: every cipher here authenticates by itself.
     pub hash: &'static str,
-    /// The client's certificate, if the client showed one. An error: it cannot be read, so that it lets nobody in.
+    /// The client's certificate, if the client showed one. An error: the certificate cannot be read, and no user can log in with
+    /// it.
     pub certificate: Option<Result<PeerCertificate, CertificateError>>,
 }
 

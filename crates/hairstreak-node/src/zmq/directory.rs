@@ -1,8 +1,8 @@
-//! `DirectoryMachine`: the directory behind its ROUTER, which knows where peers come from.
+//! `DirectoryMachine`: the directory behind its ROUTER, with the origins of its peers.
 //!
-//! A peer is looked up with its first message: a peer that says nothing costs nothing here. The ROUTER tells of goings only. A
-//! peer whose going has not been told holds its names, so the order of notices and messages ([`Machine`]) decides who is refused:
-//! a request that is received after the socket knows of a holder's end never finds that holder.
+//! A peer is looked up with its first message: a silent peer costs nothing here. The ROUTER reports only the departure of peers.
+//! A peer whose departure is not reported yet holds its names. So the order of notices and messages ([`Machine`]) decides which
+//! requests are refused: a request that is received after the socket knows of a holder's end never finds that holder.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,22 +18,22 @@ use hairstreak_wire::directory;
 use super::driver::Machine;
 use super::outbox::{IDLE_HEARTBEAT, SocketOutbox};
 
-/// Frames of a message, the routing id before those that the directory sends among them.
+/// Maximum number of frames of a message: the routing id, then the directory's frames.
 const FRAME_COUNT_MAX: usize = 1 + directory::FRAME_COUNT_MAX;
 
-/// Told of everything that happens to a name.
+/// Callback for every change of a name.
 type OnChange = Box<dyn FnMut(&Change) + Send>;
 
 pub(crate) struct DirectoryMachine {
     directory: Directory,
     on_change: OnChange,
-    /// Peers that have sent something and whose going has not been told, by routing id.
+    /// Peers that have sent a message and whose departure is not reported yet, by routing id.
     known: HashMap<Arc<[u8]>, Known>,
 }
 
 /// A peer as its first message found it.
 struct Known {
-    /// `None`: it was gone already.
+    /// `None`: the peer had left already.
     connection: Option<ConnectionId>,
     peer: Peer,
 }
@@ -61,7 +61,7 @@ impl Machine for DirectoryMachine {
 
     fn handle_peer(&mut self, now: Duration, routing_id: &[u8], peer: &PeerInfo, out: &mut SocketOutbox) {
         match self.known.get(routing_id) {
-            // The peer before is gone; the one that is here has its own notice when it goes.
+            // The previous peer has left. The present peer gets its own notice when it leaves.
             Some(known) if known.connection != Some(peer.connection) => {
                 self.handle_gone(now, routing_id, out)
             }
@@ -89,13 +89,13 @@ impl Known {
     fn look_up(routing_id: &[u8], router: &Router) -> Known {
         let found = router.peer(routing_id);
         let address = found.as_ref().and_then(|peer| peer.remote).map(|address| address.ip());
-        // A peer that is gone already leaves nothing that lasts, whichever origin that counts against.
+        // A peer that has left already leaves no lasting state, so its origin does not matter.
         let peer = Peer { routing_id: routing_id.into(), origin: Origin::from(address) };
         Known { connection: found.map(|peer| peer.connection), peer }
     }
 }
 
-/// The way to the peers and to whoever listens for changes, as the directory is lent them.
+/// The directory's access to the peers and to the listener for changes.
 struct Lent<'a> {
     out: &'a mut SocketOutbox,
     on_change: &'a mut OnChange,

@@ -23,20 +23,20 @@ const BATCH_COUNT_MAX: usize = 1024;
 /// connected | messages | gone | connected | messages | gone ...
 /// ```
 ///
-/// When the socket knows that a peer is gone and none of its messages is left, the notice comes before all messages that were
-/// not received yet. A notice does not say which of the two it is: the driver looks whether a peer has the routing id.
+/// When the socket knows that a peer is gone and none of its messages is left, the notice comes before all messages that were not
+/// received yet. A notice does not distinguish the two: the driver checks if a peer has the routing id.
 pub(crate) trait Machine {
     /// Handles a message, whose first frame is the routing id.
     fn handle_message(&mut self, now: Duration, message: Message, out: &mut SocketOutbox);
 
-    /// Handles a notice while a peer has the routing id: the peer connected, or its predecessor is gone, or the peer itself sent
-    /// an empty message.
+    /// Handles a notice while a peer has the routing id. The peer connected, or its predecessor left, or the peer itself sent an
+    /// empty message.
     fn handle_peer(&mut self, now: Duration, routing_id: &[u8], peer: &PeerInfo, out: &mut SocketOutbox);
 
-    /// Handles a notice while no peer has the routing id: the peer is gone. Messages of the peer may follow if it sent an empty one.
+    /// Handles a notice while no peer has the routing id: the peer left. Messages of the peer may follow if it sent an empty one.
     fn handle_gone(&mut self, now: Duration, routing_id: &[u8], out: &mut SocketOutbox);
 
-    /// Does what is due.
+    /// Handles all due timeouts.
     fn handle_timeout(&mut self, now: Duration, out: &mut SocketOutbox);
 
     /// Returns the time at which `handle_timeout` is due. `None`: never.

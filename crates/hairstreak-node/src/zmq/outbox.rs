@@ -12,10 +12,10 @@ pub(crate) const IDLE_HEARTBEAT: Duration = Duration::from_secs(15);
 const HEAD_COUNT_MAX: usize = 8;
 /// Bytes that wait for one peer in the socket while there are many for all.
 const SEND_BYTES_TIGHT: usize = 256 << 10;
-/// How often the bytes for all are counted.
+/// Interval at which the bytes of all peers are counted.
 const WEIGH_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A ROUTER that refuses what it has no room for (`router_mandatory`).
+/// A ROUTER that refuses messages without room (`router_mandatory`).
 pub(crate) struct SocketOutbox {
     router: Router,
     /// With more bytes for all peers in the socket, each has [`SEND_BYTES_TIGHT`] there.
@@ -39,7 +39,7 @@ impl SocketOutbox {
         }
     }
 
-    /// With a bound for what waits in the socket for all peers, in bytes.
+    /// Sets a bound for the bytes that wait in the socket for all peers.
     pub(crate) fn with_bound(self, queued_bytes_tight: usize) -> SocketOutbox {
         SocketOutbox { queued_bytes_tight: Some(queued_bytes_tight), ..self }
     }
@@ -53,8 +53,8 @@ impl SocketOutbox {
         &self.router
     }
 
-    /// Looks whether much waits in the socket: a peer that reads nothing has some of it, and many such peers as much as there is
-    /// for all.
+    /// Checks the bytes that wait in the socket. A peer that does not read holds some of them, and many such peers may hold as
+    /// much as there is for all.
     pub(super) fn weigh(&mut self, now: Duration) {
         let Some(bound) = self.queued_bytes_tight else { return };
         if now >= self.next_weighing {
@@ -83,7 +83,7 @@ impl Outbox for SocketOutbox {
     }
     fn attend(&mut self, peer: &[u8], is_attended: bool) {
         if let Some(idle) = self.idle_heartbeat {
-            // A peer that is gone needs none.
+            // A peer that has left needs no heartbeat.
             self.heartbeats.set(peer, Some(idle).filter(|_| !is_attended));
         }
     }

@@ -10,7 +10,7 @@ use hairstreak_wire::{hsn1, mdp};
 use super::driver::Machine;
 use super::outbox::SocketOutbox;
 
-/// Frames of a message, the routing id before those that the broker sends among them.
+/// Maximum number of frames of a message: the routing id, then the broker's frames.
 const FRAME_COUNT_MAX: usize = 1 + mdp::FRAME_COUNT_MAX;
 /// Messages that wait for one peer in the socket; further ones wait in the broker.
 const SEND_COUNT_MAX: usize = 65_536;
@@ -24,7 +24,7 @@ impl Machine for Broker {
         Broker::handle_message(self, now, message, out);
     }
 
-    /// An empty message of a peer's own is no command: the peer begins anew, as one that has just connected.
+    /// A peer's own empty message is no command. The peer begins anew, like one that has just connected.
     fn handle_peer(&mut self, _now: Duration, routing_id: &[u8], peer: &PeerInfo, out: &mut SocketOutbox) {
         let uses_hsn1 = hsn1::is_spoken_by(&peer.properties);
         Broker::handle_peer(self, routing_id, uses_hsn1, out);
@@ -56,7 +56,7 @@ pub(crate) fn queued_bytes_tight(options: &Options) -> usize {
     options.bytes_max / TIGHT_PART
 }
 
-/// The options of the socket. It has room for as many connections as there may be clients and workers.
+/// Returns the options of the socket. It has room for the maximum number of clients and workers.
 pub(crate) fn socket_options(options: &Options) -> SocketOptions {
     SocketOptions {
         connections_max: options.clients_max.saturating_add(options.workers_max),

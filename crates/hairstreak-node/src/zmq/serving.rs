@@ -23,7 +23,7 @@ pub(crate) struct RouterServer {
     pub users: Arc<Users>,
     /// The node's keys for CURVE, if peers may use it.
     pub keys: Option<KeyPair>,
-    /// Hears why nothing can be accepted.
+    /// Called with the reason when no connection can be accepted.
     pub on_accept_failure: Arc<TellFailure>,
     /// Called when a thread panics.
     pub on_end: Arc<Box<dyn Fn() + Send + Sync>>,
@@ -103,7 +103,7 @@ impl RouterServer {
 }
 
 impl ServingRouter {
-    /// Where the ROUTER listens, with the real ports.
+    /// Returns the endpoints of the ROUTER, with the real ports.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.endpoints
     }
@@ -120,7 +120,7 @@ impl ServingRouter {
     }
 }
 
-/// Has a thread tell when the socket cannot accept, until the socket is closed.
+/// Starts a thread that reports failures to accept connections, until the socket is closed.
 fn tell_of_failures(router: &Router, tell: &Arc<TellFailure>) -> Result<(), StartError> {
     let (monitor, tell) = (router.monitor()?, Arc::clone(tell));
     let watch = move || {

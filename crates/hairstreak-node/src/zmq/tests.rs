@@ -1,6 +1,6 @@
-//! The order in which a machine is told of messages and of peers that go, over real sockets.
+//! The order in which a machine gets messages and departures of peers, over real sockets.
 //!
-//! The driver's thread is held inside its machine, so that what happens meanwhile lies unread in the socket.
+//! The driver's thread is held inside its machine, so that later events lie unread in the socket.
 
 mod heartbeats;
 
@@ -19,7 +19,7 @@ use super::outbox::SocketOutbox;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A driver, what it serves on, and the way to hold its thread.
+/// A driver, its endpoint, and the means to hold its thread.
 struct Served {
     router: Router,
     at: String,
@@ -28,7 +28,7 @@ struct Served {
     release: Sender<()>,
 }
 
-/// Where a machine says that it is held, and waits until it is not.
+/// Hold of a machine: it reports that it is held, and waits until it is released.
 struct Hold {
     held: Sender<()>,
     released: Receiver<()>,
@@ -89,7 +89,7 @@ impl Drop for Served {
     }
 }
 
-/// Tells what it is told. A message `hold` holds it.
+/// Reports every call. A message `hold` holds it.
 struct Recorder {
     hold: Hold,
     told: Sender<String>,
@@ -133,7 +133,7 @@ fn a_peer_is_gone_behind_its_own_messages_and_before_what_others_say_later() {
     let next = || tells.recv_timeout(PATIENCE).unwrap();
     let first = [next(), next(), next(), next(), next()];
     assert_eq!(first, ["other hold", "leaver 1", "leaver 2", "leaver 3", "leaver is gone"]);
-    // The one whose connection ends without a message left is gone before anything that was not received yet.
+    // The peer whose connection ends without a message left is gone before anything that was not received yet.
     let silent = served.client("silent");
     silent.send("here").unwrap();
     assert_eq!(next(), "silent here");
@@ -218,7 +218,7 @@ fn a_peer_that_comes_again_by_its_name_is_another_one() {
     served.wait_until_comes(|| send_register(&second, "b", 3));
     served.release();
     assert_eq!(reply(&other), ("hold".into(), "OK".into()));
-    // It has its reply and no other, and what the first one had is an orphan.
+    // The second client gets only its own reply, and the entry of the first one is an orphan.
     assert_eq!(reply(&second), ("b".into(), "OK".into()));
     assert_eq!(register(&other, "a", 2), "OK");
     assert_eq!(register(&other, "b", 2), "DUPLICATE");

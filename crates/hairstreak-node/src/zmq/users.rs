@@ -1,4 +1,4 @@
-//! `Users`: who logs in at the ROUTERs of the node, and what they may do.
+//! `Users`: the users who log in at the ROUTERs of the node, and their rights.
 //!
 //! ```text
 //!   client --- NULL ------------------> from this host: let in, without a user; else refused
@@ -8,7 +8,7 @@
 //!                routing id: "0 and a number"@"LOGIN NAME" <--- which Machine and Gate find the user by
 //! ```
 //!
-//! A name alone does not say who it is: a user may be deleted, and another one of that name created. LOGIN numbers them.
+//! A name does not identify a user: a user may be deleted, and another one of that name created. LOGIN numbers them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,13 +27,13 @@ use crate::node::Node;
 
 /// The virtual host whose permissions hold for services and the directory.
 const VIRTUAL_HOST: &str = "/";
-/// Logins are searched for deleted users when there are so many, and twice as many as after the last search.
+/// Number of logins at which deleted users are first searched for. Later searches start at twice the number after the last one.
 const SEARCHED_COUNT_MIN: usize = 64;
 
-/// Lets peers in, and knows what they may do. Shared by the directory and services.
+/// Admits peers and keeps their rights. Shared by the directory and services.
 pub(crate) struct Users {
     node: Arc<Node>,
-    /// Whether peers of this host need no credentials.
+    /// True if peers of this host need no credentials.
     allows_anonymous: bool,
     logins: Mutex<Logins>,
 }
@@ -59,7 +59,7 @@ impl Users {
         Arc::new(Users { node, allows_anonymous, logins: Mutex::default() })
     }
 
-    /// How a ROUTER authenticates its peers. Without keys there is no CURVE.
+    /// Returns the security of a ROUTER. Without keys there is no CURVE.
     pub fn security(self: &Arc<Users>, keys: Option<KeyPair>) -> Security {
         let mechanisms = Mechanisms { null: true, plain: true, curve: keys };
         let users = Arc::clone(self);
@@ -124,7 +124,7 @@ impl Users {
 }
 
 impl Logins {
-    /// Notes a user who has logged in, and returns the user id for the peer. None: the user was deleted meanwhile.
+    /// Notes a user who has logged in, and returns the user id for the peer. `None`: the user was deleted meanwhile.
     fn add(&mut self, identity: Arc<Identity>) -> Option<String> {
         if identity.is_deleted() {
             return None;
@@ -151,7 +151,7 @@ impl Logins {
 
 impl KnownUser {
     fn permissions(&mut self) -> Option<&Arc<VirtualHostPermissions>> {
-        // Before the permissions: those of a change in between are read once more the next time.
+        // Read before the permissions: a change in between makes the next check read the permissions again.
         let generation = self.identity.generation();
         if self.generation != Some(generation) {
             self.permissions = self.identity.permissions(VIRTUAL_HOST);
@@ -190,7 +190,7 @@ impl fmt::Debug for UserGate {
     }
 }
 
-/// The host that a login comes from. None: unknown, because the peer of a tcp connection is gone.
+/// Returns the host that a login comes from. `None`: unknown, because the peer of a tcp connection has left.
 fn place_of(remote: Option<SocketAddr>, endpoint: &str) -> Option<Peer> {
     match remote {
         Some(address) => Some(Peer::at(address.ip()).by(Protocol::Zmtp)),

@@ -1,4 +1,4 @@
-//! Requests that come: taken, given to whoever has them already, or refused.
+//! Arrival of requests: a request is taken, given to the worker that already has it, or refused.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::services::Asks;
 use super::window::Slot;
 use crate::outbox::Outbox;
 
-/// A request as it came.
+/// A request as received.
 pub(super) struct Asked {
     pub id: RequestId,
     pub first: u64,
@@ -25,19 +25,19 @@ pub(super) struct Asked {
 }
 
 impl Broker {
-    /// A request of a client whose first open number is known.
+    /// Takes a request of a client whose first open number is known.
     pub(super) fn take_request(&mut self, now: Duration, client: usize, asked: Asked, out: &mut impl Outbox) {
         let (window_max, all_max) = (self.options.open_per_client_max, self.options.open_max);
         let Some(found) = self.clients.get(client) else { return };
         let number = asked.id.number;
-        // What is below was answered, and the client knows.
+        // Numbers below the first were answered, and the client knows the answers.
         if number < found.first() {
             return;
         }
         let slot = found.slot(number);
         let is_from_elsewhere = asked.is_repeated;
         let (holder, asked) = match slot {
-            // It is under way.
+            // The request is in progress.
             Slot::Open(_) | Slot::Unread => return,
             Slot::Unknown => (None, asked),
             Slot::With(worker) => (Some(worker), Asked { is_repeated: true, ..asked }),
@@ -99,7 +99,7 @@ impl Broker {
         }
     }
 
-    /// A request that was sent before waits for the worker that has it, if there is one.
+    /// Holds a request that was sent before until the worker that has it reports, if there is such a worker.
     pub(super) fn hold(&mut self, key: usize, id: RequestId, out: &mut impl Outbox) {
         if let Some((early, user)) = self.early.take(id)
             && let Some(request) = self.requests.get(key)

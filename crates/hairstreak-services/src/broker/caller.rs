@@ -1,4 +1,4 @@
-//! `Caller`: whose requests a client's are, and the service that it may call by the last check.
+//! `Caller`: the user behind a client, and the service that the last check allowed.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use crate::gate::{Gate, Operation};
 /// The user of a client.
 #[derive(Debug, Default)]
 pub(super) struct Caller {
-    /// `None`: without a user, it may call everything.
+    /// `None`: the client has no user and may call every service.
     user: Option<Arc<str>>,
     permit: Option<Permit>,
 }
 
-/// A service that the user may call, as of that generation.
+/// A service that the user may call, as of the stored generation.
 #[derive(Debug)]
 struct Permit {
     generation: u64,
@@ -20,7 +20,7 @@ struct Permit {
 }
 
 impl Caller {
-    /// The client is this user's from now on.
+    /// Sets the user of the client.
     pub fn set_user(&mut self, user: Option<&str>) {
         if self.user.as_deref() != user {
             *self = Caller { user: user.map(Arc::from), permit: None };
@@ -31,7 +31,7 @@ impl Caller {
         self.user.as_ref()
     }
 
-    /// Whether the client may call the service. The same service once more costs a comparison.
+    /// Returns whether the client may call the service. A repeated call of the same service costs one comparison.
     pub fn may_call(&mut self, service: &[u8], gate: &dyn Gate) -> bool {
         let Some(user) = &self.user else { return true };
         let generation = gate.generation();

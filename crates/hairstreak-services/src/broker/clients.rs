@@ -1,4 +1,4 @@
-//! `Client`: who asks, its numbers, and the replies that it has not read.
+//! `Client`: a sender of requests, its numbers, and its unread replies.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -17,46 +17,46 @@ use super::window::{Slot, SlotCounts, Told, Window};
 use super::workers::{Dialect, WorkerRef};
 use crate::outbox::Outbox;
 
-/// Workers may tell of one number that no client here has used for so many that the clients may use.
+/// Ratio of numbers that clients may use to numbers that only workers report.
 const OPEN_PER_TOLD: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Client {
     pub id: ClientId,
-    /// Where it is now, if it is.
+    /// Peer of the client, or `None` while it is disconnected.
     pub routing_id: Option<Box<[u8]>>,
     pub dialect: Dialect,
-    /// Whose it is.
+    /// User of the client.
     pub caller: Caller,
-    /// Parts of its replies may name their run.
+    /// Set if parts of replies may name their run.
     pub takes_runs: bool,
-    /// Since when it is gone.
+    /// Time of the disconnect, or `None` while the client is connected.
     pub gone_since: Option<Duration>,
-    /// Its place among those that make room, if it is there.
+    /// Entry in the queue of clients that may be forgotten.
     departure: Option<Departure>,
     window: Window,
-    /// Workers have told of it, it has not come itself.
+    /// Set if only workers have reported this client so far.
     is_hearsay: bool,
-    /// Replies that it had no room for, in order, and their bytes.
+    /// Unread replies in order. `backlog_bytes` is their size.
     backlog: VecDeque<Unread>,
     pub backlog_bytes: usize,
-    /// Some did not even fit there: it has to ask again.
+    /// Set if some replies did not fit there. The client has to ask again.
     pub has_missed_some: bool,
-    /// It is among those that are tried again.
+    /// Set if the client is in the list of clients to retry.
     pub is_stalled: bool,
-    /// Requests that wait until it reads.
+    /// Requests that wait until the client reads.
     pub parked: RequestList,
-    /// Bytes of its requests.
+    /// Bytes of the client's requests.
     pub open_bytes: usize,
-    /// The outbox was told to attend to the client's peer.
+    /// Set if the outbox was told to attend to the client's peer.
     is_attended: bool,
 }
 
-/// A reply, or a part of one, that waits for its client.
+/// A reply, or a part of a reply, that waits for its client.
 #[derive(Debug)]
 pub(super) struct Unread {
     pub message: Message,
-    /// The number that is answered by it, and what is known of that then.
+    /// The number that the reply answers, and the state of its slot afterwards.
     pub answers: Option<(u64, Slot)>,
 }
 
@@ -82,7 +82,7 @@ impl Client {
         }
     }
 
-    /// The client is at this peer from now on, or at none. Returns where the client was before.
+    /// Moves the client to this peer, or to none. Returns its previous peer.
     pub fn move_to(&mut self, peer: Option<&[u8]>, out: &mut impl Outbox) -> Option<Box<[u8]>> {
         self.is_attended = false;
         let before = std::mem::replace(&mut self.routing_id, peer.map(Box::from));
@@ -90,8 +90,8 @@ impl Client {
         before
     }
 
-    /// Has the outbox attend to the client's peer as long as the client waits for something. To be called when a request comes,
-    /// and now and then.
+    /// Has the outbox attend to the client's peer while the client waits for a result. Called when a request arrives,
+    /// and periodically.
     pub fn attend(&mut self, out: &mut impl Outbox) {
         let waits = self.open_bytes > 0 || self.backlog_bytes > 0;
         if let Some(peer) = self.routing_id.as_deref().filter(|_| self.is_attended != waits) {
@@ -108,56 +108,57 @@ impl Client {
         self.dialect == Dialect::Hsn1
     }
 
-    /// Whether a peer of that user may be this client. One that only workers have told of is whoever's comes first.
+    /// Returns whether a peer of that user may be this client. A client that only workers have reported accepts the
+    /// first user that connects.
     pub fn may_be_of(&self, user: Option<&str>) -> bool {
         self.is_hearsay || self.caller.user().map(|known| &**known) == user
     }
 
-    /// A number for a request of plain MDP, which has none.
+    /// Returns the next number for a request of plain MDP, which has no numbers.
     pub fn next_number(&self) -> u64 {
         self.window.end()
     }
 
-    /// The first number that is open, as far as the broker knows.
+    /// Returns the first open number, as far as the broker knows.
     pub fn first(&self) -> u64 {
         self.window.first()
     }
 
-    /// The keys of its requests.
+    /// Returns the keys of the client's requests.
     pub fn open(&self) -> Vec<usize> {
         self.window.open().collect()
     }
 
-    /// The first of the replies that wait for it.
+    /// Returns the first unread reply.
     pub fn unread(&self) -> Option<&Unread> {
         self.backlog.front()
     }
 
-    /// Whether there is something it has to be told before anything else.
+    /// Returns whether the client has to receive something before any further message.
     pub fn has_unread(&self) -> bool {
         !self.backlog.is_empty() || self.has_missed_some
     }
 
-    /// Whether nothing would be lost with it.
+    /// Returns whether removing the client loses no state.
     pub fn is_blank(&self) -> bool {
         self.window.is_blank() && self.backlog.is_empty()
     }
 }
 
-/// All clients, by place and by id.
+/// All clients, by index and by id.
 #[derive(Debug, Default)]
 pub(super) struct Clients {
     slab: Slab<Client>,
     by_id: HashMap<ClientId, usize>,
-    /// Those that are gone and have nothing open.
+    /// Disconnected clients without open requests.
     departures: Departures,
-    /// How many workers have told of and have not come themselves.
+    /// Clients that only workers have reported.
     hearsay_count: usize,
     /// Slots of all windows.
     counts: SlotCounts,
     /// Bytes of all backlogs.
     pub backlog_bytes: usize,
-    /// Where the next look at those that are gone begins.
+    /// Start of the next sweep over the clients.
     cursor: usize,
 }
 
@@ -178,24 +179,25 @@ impl Clients {
         self.by_id.get(&id).copied()
     }
 
-    /// Whether parts of its replies may name their run.
+    /// Returns whether parts of the client's replies may name their run.
     pub fn takes_runs(&self, index: usize) -> bool {
         self.get(index).is_some_and(|client| client.takes_runs)
     }
 
-    /// The places of the next ones, from where the last look ended.
+    /// Returns the next indexes to check, from the end of the last sweep on.
     pub fn look(&mut self) -> Vec<usize> {
         look(&self.slab, &mut self.cursor)
     }
 
-    /// A client that is new here.
+    /// Adds a new client.
     pub fn insert(&mut self, id: ClientId, dialect: Dialect, first: u64) -> usize {
         let index = self.slab.insert(Client::new(id, dialect, first));
         self.by_id.insert(id, index);
         index
     }
 
-    /// One that a worker tells of, if there is room for it and its numbers.
+    /// Returns the index of a client that a worker reports. A new client is added if there is room for it and its
+    /// numbers.
     pub fn hear_of(&mut self, now: Duration, id: ClientId, first: u64, options: &Options) -> Option<usize> {
         let has_room = self.len() < options.clients_max
             && self.hearsay_count < options.clients_max.div_ceil(2)
@@ -221,13 +223,14 @@ impl Clients {
         }
     }
 
-    /// How many slots a client's window may have by what workers tell.
+    /// Returns the most slots that the client's window may have with the reports of workers.
     fn told_size_max(&self, index: usize, options: &Options) -> usize {
         let size = self.slab.get(index).map_or(0, |client| client.window.size());
         options.open_per_client_max.min(size + told_max(options).saturating_sub(self.counts.told))
     }
 
-    /// A worker has these of that client, as far as there is room for it; so many numbers are looked at.
+    /// Notes that a worker has these numbers of the client, as far as there is room. At most `count_max` numbers are
+    /// processed.
     pub fn tell(
         &mut self,
         index: usize,
@@ -246,7 +249,7 @@ impl Clients {
         told
     }
 
-    /// A client that is gone makes room for others once it has nothing open.
+    /// Makes a disconnected client available to be forgotten once it has no open request.
     pub fn note_departed(&mut self, index: usize) {
         if let Some(client) = self.slab.get_mut(index)
             && client.gone_since.is_some()
@@ -257,7 +260,7 @@ impl Clients {
         }
     }
 
-    /// A client is back, or about to be forgotten.
+    /// Ends the departure of a client that is back or about to be removed.
     pub fn end_departure(&mut self, index: usize) {
         let Some(client) = self.slab.get_mut(index) else { return };
         if client.departure.take().is_some() {
@@ -268,13 +271,13 @@ impl Clients {
         }
     }
 
-    /// The client that has been gone the longest, and has nothing open nor a reply that waits for it.
+    /// Returns the client with the longest absence among the clients without open requests and without unread replies.
     pub fn next_to_forget(&mut self) -> Option<usize> {
         while let Some(departure) = self.departures.pop_front() {
             let index = departure.client;
             if self.slab.get(index).is_some_and(|client| client.departure == Some(departure)) {
                 self.end_departure(index);
-                // A reply goes when its client is back, which is another departure then.
+                // The reply is sent when the client is back. The client then gets a new departure.
                 if self.slab[index].backlog.is_empty() {
                     return Some(index);
                 }
@@ -295,7 +298,7 @@ impl Clients {
         Some(client)
     }
 
-    /// The client's first open number is this by its own account. Returns the keys of what was open below.
+    /// Sets the first open number that the client itself reported. Returns the keys of the open requests below it.
     pub fn advance(&mut self, index: usize, first: u64, options: &Options) -> Vec<usize> {
         let mut ended = Vec::new();
         let size_max = self.told_size_max(index, options);
@@ -311,8 +314,8 @@ impl Clients {
         ended
     }
 
-    /// Whether there is a place for a number that its client uses: the window may have so many slots, and all clients so many of
-    /// their own.
+    /// Returns whether there is room for a number that the client itself uses. The window has a limit of its slots, and
+    /// all clients together have a limit of their own numbers.
     pub fn has_room(&self, index: usize, number: u64, window_max: usize, all_max: usize) -> bool {
         let Some(client) = self.slab.get(index) else { return false };
         let before = client.window.counts().own;
@@ -322,7 +325,7 @@ impl Clients {
         })
     }
 
-    /// There is room.
+    /// Sets the state of a number. The caller has checked that there is room.
     pub fn set(&mut self, index: usize, number: u64, slot: Slot) {
         self.change_window(index, |client| {
             client.window.set(number, slot);
@@ -341,7 +344,7 @@ impl Clients {
         self.counts.told = self.counts.told - before.told + counts.told;
     }
 
-    /// A reply waits for the client.
+    /// Adds an unread reply to the client.
     pub fn push_unread(&mut self, index: usize, unread: Unread) {
         let Some(client) = self.slab.get_mut(index) else { return };
         let size = size_of_frames(unread.message.as_frames());
@@ -350,7 +353,7 @@ impl Clients {
         client.backlog.push_back(unread);
     }
 
-    /// The first of the replies that wait has been sent.
+    /// Removes the first unread reply, which was sent.
     pub fn pop_unread(&mut self, index: usize) {
         let Some(client) = self.slab.get_mut(index) else { return };
         let Some(unread) = client.backlog.pop_front() else { return };
@@ -375,8 +378,8 @@ impl Clients {
     }
 }
 
-/// How many slots all windows may have by what workers tell, besides those of the clients' own: as many as four workers of ours
-/// remember replies, unless `open_max` is set.
+/// Returns the most slots of all windows that only the reports of workers may add. The default of `open_max` allows the
+/// replies that four workers of Hairstreak remember.
 pub(super) fn told_max(options: &Options) -> usize {
     options.open_max.div_ceil(OPEN_PER_TOLD)
 }

@@ -1,17 +1,18 @@
-//! `Departures`: clients that are gone and have nothing open, in the order in which that became so.
+//! `Departures`: disconnected clients without open requests, in the order in which they reached this state.
 //!
-//! Not here: the clients themselves. One that comes back or is forgotten is only counted out, and swept out in time, so that
-//! leaving costs nothing and the queue is never much longer than the clients it stands for.
+//! The clients themselves are stored elsewhere. If a client comes back or is forgotten, only the count changes at once.
+//! Its entry is swept out later. Leaving is therefore cheap, and the queue is never much longer than the number of
+//! clients in it.
 
 use std::collections::VecDeque;
 
-/// Entries of clients that are not gone any more are swept out when there are so many more than others.
+/// Surplus of stale entries over valid ones that starts a sweep. An entry is stale once its client is back.
 const STALE_COUNT_MIN: usize = 64;
 
-/// That a client is gone; once it is back, its next departure is another.
+/// One absence of a client. A later absence of the same client is a new departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Departure {
-    /// Its place.
+    /// Index of the client.
     pub client: usize,
     serial: u64,
 }
@@ -19,13 +20,13 @@ pub(super) struct Departure {
 #[derive(Debug, Default)]
 pub(super) struct Departures {
     queue: VecDeque<Departure>,
-    /// How many of them hold still.
+    /// Valid entries in the queue.
     count: usize,
     next_serial: u64,
 }
 
 impl Departures {
-    /// The client is gone, after all others.
+    /// Adds a disconnected client at the end.
     pub fn push(&mut self, client: usize) -> Departure {
         self.next_serial += 1;
         let departure = Departure { client, serial: self.next_serial };
@@ -34,12 +35,12 @@ impl Departures {
         departure
     }
 
-    /// Takes the first, be it of a client that is back; of one that is not, `has_ended` is to be told.
+    /// Takes the first entry, which may be stale. If it is valid, the caller must call `has_ended`.
     pub fn pop_front(&mut self) -> Option<Departure> {
         self.queue.pop_front()
     }
 
-    /// One departure is over; `holds` says of which that is not so.
+    /// Notes that one departure is over. `holds` returns whether an entry is still valid.
     pub fn has_ended(&mut self, holds: impl Fn(Departure) -> bool) {
         self.count = self.count.saturating_sub(1);
         if self.queue.len() > 2 * self.count + STALE_COUNT_MIN {

@@ -1,5 +1,5 @@
-//! Requests to workers: the least busy one that has room gets the oldest, unless its client does not read. What a worker has
-//! from before goes to that one alone.
+//! Dispatch of requests to workers. The least busy worker with room gets the oldest request, unless the client does not
+//! read. A request that a worker already has goes to that worker alone.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::requests::{Request, RequestState};
 use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::{Outbox, Sent};
 
-/// Requests that a worker is given at a time, before others get some.
+/// Most requests that a worker is given in a row before other workers get some.
 const SHARE_COUNT_MAX: usize = 128;
-/// Why a request cannot be given to any worker.
+/// Reason that no worker can get a request.
 const TOO_LARGE: &str = "the request has more frames or bytes than can go to its worker";
 
 impl Broker {
-    /// The request waits for a worker, before all others or behind them. It is in no other list.
+    /// Queues the request before or behind all others. The request is in no other list.
     pub(super) fn enqueue(&mut self, key: usize, first: bool) {
         let Some(service) = self.requests.get(key).map(|request| request.service) else { return };
         if let Some(service) = self.services.get_mut(service) {
@@ -26,7 +26,7 @@ impl Broker {
         }
     }
 
-    /// Takes a request out of whichever list it is in.
+    /// Takes a request out of its list.
     pub(super) fn unlist(&mut self, key: usize) {
         let Some(request) = self.requests.get_mut(key) else { return };
         let (service, client) = (request.service, request.client);
@@ -64,7 +64,7 @@ impl Broker {
         }
     }
 
-    /// Gives what waits to whoever has room: at once, or when all messages of a batch are taken.
+    /// Gives queued requests to workers with room: at once, or at the end of the open batch.
     pub(super) fn dispatch(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
         if !self.batch.is_open {
             self.deal(now, service, out);
@@ -75,7 +75,7 @@ impl Broker {
         }
     }
 
-    /// All messages of a batch are taken: looks at the services that they were about.
+    /// Ends a batch whose messages are all taken, and dispatches the requests of the services that it touched.
     pub fn end_batch(&mut self, now: Duration, out: &mut impl Outbox) {
         self.batch.is_open = false;
         while let Some(service) = self.batch.noted.pop() {
@@ -86,7 +86,8 @@ impl Broker {
         }
     }
 
-    /// Gives each worker that has room its share, the least busy first: several at a time are one write, and wake it once.
+    /// Gives each worker with room its share, the least busy worker first. A share of several requests is one write and
+    /// wakes the worker once.
     pub(super) fn deal(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
         self.deal_suspects(now, service, out);
         while let Some(found) = self.services.get_mut(service)
@@ -108,8 +109,8 @@ impl Broker {
         }
     }
 
-    /// Gives a request, which is in no list, to a worker that is new to it; or it waits before all others. Returns whether the
-    /// worker has it.
+    /// Gives a request, which is in no list, to a worker that is new to it. If the worker does not get it, the request
+    /// is queued before all others. Returns whether the worker has it.
     pub(super) fn give_or_enqueue(
         &mut self,
         now: Duration,
@@ -126,14 +127,15 @@ impl Broker {
         sent == Sent::Done
     }
 
-    /// As `dispatch`, for the worker's service.
+    /// Dispatches for the service of the worker, as `dispatch` does.
     pub(super) fn dispatch_to(&mut self, now: Duration, worker: WorkerRef, out: &mut impl Outbox) {
         if let Some(worker) = self.workers.get(worker) {
             self.dispatch(now, worker.service, out);
         }
     }
 
-    /// Gives a request, which is in no list, to the worker that has it from before. It waits if that has no room.
+    /// Gives a request, which is in no list, to the worker that already has it. Without room there, the request waits
+    /// for that worker.
     pub(super) fn give_holder(
         &mut self,
         now: Duration,
@@ -146,12 +148,12 @@ impl Broker {
             Sent::Done => {}
             Sent::Never => self.give_up(key, Refusal::Malformed, TOO_LARGE, out),
             Sent::Full => self.keep(key, worker, false),
-            // Whoever comes next has it, once the worker's notice is here.
+            // The next worker with room gets the request, once the notice of this worker's disconnect arrives.
             Sent::Gone => self.enqueue(key, true),
         }
     }
 
-    /// The request, which is in no list, waits for room at this worker, before all others or behind them.
+    /// Makes the request, which is in no list, wait for room at this worker, before or behind all others.
     fn keep(&mut self, key: usize, reference: WorkerRef, first: bool) {
         let entry = self.requests.reference(key);
         let (Some(request), Some(worker), Some(entry)) =
@@ -163,7 +165,7 @@ impl Broker {
         if first { worker.kept.push_front(entry) } else { worker.kept.push_back(entry) }
     }
 
-    /// Gives a worker that had no room what was kept for it, as far as it has room now.
+    /// Gives a worker that had no room its kept requests, as far as it has room now.
     pub(super) fn give_kept(&mut self, now: Duration, worker: WorkerRef, out: &mut impl Outbox) {
         while let Some(found) = self.workers.get_mut(worker)
             && let Some(reference) = found.kept.pop_front()
@@ -182,8 +184,8 @@ impl Broker {
         }
     }
 
-    /// Gives a request, which is in no list and stays so if it cannot be given, to this worker. `is_new_there`: it did not have it
-    /// from before, so that it is one more of those that had it.
+    /// Gives a request, which is in no list, to this worker. On failure the request stays in no list. `is_new_there`:
+    /// the worker did not have the request before, so the count of deliveries grows.
     fn give(
         &mut self,
         now: Duration,
@@ -207,7 +209,7 @@ impl Broker {
                 request.last_worker = Some(reference);
                 request.other_holder = request.other_holder.filter(|other| *other != reference);
                 request.is_repeated = true;
-                // One that was too slow with it has it still: it counts once.
+                // A worker that was too slow with the request still has it. The request counts once.
                 let id = request.id;
                 worker.told = now;
                 worker.has.push_back(entry);
@@ -224,7 +226,7 @@ impl Broker {
                 self.full_workers.push_back(reference);
             }
             Sent::Never => {}
-            // Its notice is on the way.
+            // The notice of the disconnect follows.
             Sent::Gone => self.change_worker(reference, |worker| worker.drains = true),
         }
         sent
@@ -237,7 +239,7 @@ impl Broker {
         }
     }
 
-    /// A worker goes: what it had goes to others.
+    /// Removes a worker. Its requests go to other workers.
     pub(super) fn remove_worker(&mut self, now: Duration, reference: WorkerRef, out: &mut impl Outbox) {
         let Some(worker) = self.workers.remove(reference) else { return };
         if let Some(service) = self.services.get_mut(worker.service) {
@@ -251,7 +253,7 @@ impl Broker {
             .filter(|found| self.requests.find(*found).is_some_and(|request| request.is_with(reference)))
             .map(|found| found.key)
             .collect();
-        // The oldest is to be the first again, and each is there once.
+        // The oldest request is to be the first again, and each request is listed once.
         keys.sort_by_key(|key| Reverse(self.requests.get(*key).map(|r| (r.arrived, r.id.number, *key))));
         keys.dedup();
         for key in keys {
@@ -260,25 +262,26 @@ impl Broker {
         self.dispatch(now, worker.service, out);
     }
 
-    /// A request whose worker does not answer: it goes to another one that has it already, waits again, for
-    /// whoever may have it or before all others, or has been given to as many as it may.
+    /// Takes a request back from a worker that does not answer. The request goes to another worker that already has it.
+    /// Otherwise it waits again: for a worker that may have it, or before all others. It is given up after its last
+    /// permitted delivery.
     pub(super) fn take_back(&mut self, now: Duration, key: usize, out: &mut impl Outbox) {
         let mut has_begun = false;
         if let Some(request) = self.requests.get_mut(key) {
             request.waits_since = now;
             has_begun = request.parts.count > 0;
         }
-        // The next worker begins the reply anew.
+        // The next worker begins the reply from the start.
         self.requests.begin_run(key);
         let Some(request) = self.requests.get(key) else { return };
         let Some(client) = self.clients.get(request.client).filter(|client| client.routing_id.is_some())
         else {
-            // Another broker may have it by now; if not, it comes again.
+            // Another broker may have the request by now. If not, the client sends it again.
             self.unlist(key);
             return self.forget(key, out);
         };
         if has_begun && client.dialect == Dialect::Plain(Version::V02) {
-            // Its client would take what the next one says for the rest of the reply, and cannot be told.
+            // The client would append the reply of the next worker to these parts. Plain MDP cannot tell it otherwise.
             return self.give_up(key, Refusal::GivenUp, "its worker is gone in the middle of the reply", out);
         }
         if let Some(holder) =

@@ -1,5 +1,6 @@
-//! Replies that come before their requests: a worker of plain MDP finishes what another broker gave it, before its client
-//! has asked this one. Each is kept for as long as a request that was sent before waits for whoever has it.
+//! Early replies: replies that arrive before their requests. A worker of plain MDP finishes a request of another broker
+//! before the client has asked this one. Each early reply is kept for one heartbeat: a resent request waits that long
+//! for the worker that may already have it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -8,9 +9,9 @@ use std::time::Duration;
 use hairstreak_base::{Body, Bytes};
 use hairstreak_wire::hsn1::RequestId;
 
-/// Replies that are kept.
+/// Most early replies.
 const EARLY_COUNT_MAX: usize = 1024;
-/// Their bytes.
+/// Most bytes of early replies.
 const EARLY_BYTES_MAX: usize = 16 << 20;
 
 fn size_of(reply: &Body) -> usize {
@@ -24,11 +25,11 @@ pub(super) struct EarlyReplies {
     bytes: usize,
 }
 
-/// A reply, and the user whose worker said it.
+/// A reply, and the user of its worker.
 type Early = (Body, Option<Arc<str>>);
 
 impl EarlyReplies {
-    /// Keeps it until then, if there is room and none is kept for that request.
+    /// Keeps a reply until `until`, if there is room and no reply is kept for that request.
     pub fn insert(&mut self, until: Duration, request: RequestId, (mut reply, user): Early) {
         let size = size_of(&reply);
         if self.order.len() < EARLY_COUNT_MAX

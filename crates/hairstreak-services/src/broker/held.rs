@@ -1,4 +1,4 @@
-//! What workers have from before: requests that they run, or have replied to, for this broker or another one.
+//! Held requests: workers run them or have replied to them, for this broker or for another one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,15 @@ use super::window::{Slot, Told};
 use super::workers::WorkerRef;
 use crate::outbox::Outbox;
 
-/// Numbers that are looked at of what one worker tells in a second: a list of all that ours remembers at most, and once more.
+/// Numbers of one worker's reports that are processed per second: two full lists of the most replies that a worker of
+/// Hairstreak remembers.
 const HELD_NUMBERS_MAX: u64 = 524_288;
 const HELD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How many more numbers a worker may tell of, so that nobody keeps the broker busy by it.
+/// Numbers that a worker may still report, so that no worker keeps the broker busy with reports.
 #[derive(Debug, Default)]
 pub(super) struct HeldAllowance {
-    /// Of the second that began then.
+    /// Numbers left in the second that began at `renewed`.
     left: u64,
     renewed: Option<Duration>,
 }
@@ -38,7 +39,7 @@ impl HeldAllowance {
 }
 
 impl Broker {
-    /// A worker says which requests it has, or has replied to.
+    /// Handles a worker's report of the requests that it has or has replied to.
     pub(super) fn note_held(
         &mut self,
         now: Duration,
@@ -55,7 +56,7 @@ impl Broker {
                 Some(client) => self.clients.tell(client, range, left, worker, &self.options),
                 None => Told::default(),
             };
-            // Looking for a client costs something, too.
+            // The search for a client has a cost too.
             left = left.saturating_sub(told.count.max(1) as u64);
             for key in told.open {
                 self.note_holder(now, key, worker, out);
@@ -66,7 +67,8 @@ impl Broker {
         }
     }
 
-    /// A worker has a request from before: it is asked for it, at once or when the one that has it by now is gone.
+    /// Notes that a worker has a request from before. The worker is asked for it at once, or when the current worker is
+    /// gone.
     fn note_holder(&mut self, now: Duration, key: usize, worker: WorkerRef, out: &mut impl Outbox) {
         let service = self.workers.get(worker).map(|worker| worker.service);
         let Some(request) = self.requests.get(key).filter(|request| Some(request.service) == service) else {
@@ -82,8 +84,8 @@ impl Broker {
         }
     }
 
-    /// A reply of one that is no worker here: another broker gave it the request, before that broker's end. It is somebody's who
-    /// was told to ask again. `peer`: who says it.
+    /// Takes a reply from a peer that is not a worker here. Another broker gave it the request and then ended. The
+    /// client of the request was told to ask again. `peer` is the sender of the reply.
     pub(super) fn take_early(
         &mut self,
         now: Duration,
@@ -114,7 +116,7 @@ impl Broker {
         }
     }
 
-    /// Nobody said in time that he has these: somebody does them.
+    /// Queues held requests that no worker reported in time, so that a worker does them.
     pub(super) fn release_held(&mut self, now: Duration, out: &mut impl Outbox) {
         while let Some(reference) = self.holding.first() {
             let waits = self.requests.is(reference, RequestState::Holding);
@@ -133,12 +135,12 @@ impl Broker {
         }
     }
 
-    /// When the first of the requests that wait for their workers waits no more.
+    /// Returns the end of the wait of the first held request.
     pub(super) fn next_held(&self) -> Option<Duration> {
         self.holding.first().map(|reference| self.held_due(reference))
     }
 
-    /// At once, if it went elsewhere.
+    /// Returns the end of the wait, or zero if the request has left the list.
     fn held_due(&self, reference: super::requests::RequestRef) -> Duration {
         self.requests
             .find(reference)

@@ -1,4 +1,4 @@
-//! What each command of HSN1 does.
+//! Commands of HSN1 at the broker.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use super::workers::{Dialect, WorkerRef};
 use crate::outbox::{Outbox, Sent};
 
 impl Broker {
-    /// A message of a peer that begins as one of HSN1.
+    /// Takes a message of a peer that begins like an HSN1 message.
     pub(super) fn take_hsn1(&mut self, now: Duration, peer: &[u8], message: Message, out: &mut impl Outbox) {
         match hsn1::parse_to_broker(&message.as_frames()[1..]) {
             Ok(ToBroker::Request {
@@ -60,8 +60,9 @@ impl Broker {
         }
     }
 
-    /// What a worker says on a new connection before it has read WELCOME and said READY: it ended what another connection had
-    /// brought. READY lists that, so that what is passed over here is asked for again.
+    /// Takes a reply of a worker that has a new connection but has not yet read WELCOME and sent READY. The worker
+    /// finished a request of an earlier connection. READY lists the same request, so the broker asks again for a reply
+    /// that it drops here.
     fn take_part_early(&mut self, now: Duration, peer: &[u8], part: Part, body: Body, out: &mut impl Outbox) {
         if matches!(self.role(peer), Role::Client(_)) {
             self.unexpected(now, peer, Dialect::Hsn1, "a reply of a client", out);
@@ -72,7 +73,7 @@ impl Broker {
         }
     }
 
-    /// As `take_part_early`, of what is no reply.
+    /// Takes any other command of such a worker, as `take_part_early` does for replies.
     fn take_from_no_worker(
         &mut self,
         now: Duration,
@@ -103,7 +104,7 @@ impl Broker {
         let Part { request: id, index, run, is_final, .. } = part;
         let is_whole = is_final && index == 0;
         if is_whole && self.is_unheard(worker, id) {
-            // One that leaves says what another broker, or this one's predecessor, was not told.
+            // A worker that leaves sends replies that another broker, or the predecessor of this one, did not get.
             return self.take_early(now, peer, id, body, out);
         }
         let place = Place { index: Some(index), run };
@@ -123,18 +124,18 @@ impl Broker {
                 self.take_refusal(now, worker, request, refusal, text, out);
             }
             ToBroker::Held(held) => self.note_held(now, worker, held, out),
-            // DRAIN: the others have been dealt with.
+            // DRAIN: all other commands are handled above.
             _ => {
                 self.change_worker(worker, |worker| worker.drains = true);
                 if let Some(worker) = self.workers.get(worker) {
-                    // Whatever it was given is before this.
+                    // All requests for the worker were sent before this message.
                     out.send(&worker.routing_id, &[Header::Drain.encode().as_ref()], &[]);
                 }
             }
         }
     }
 
-    /// A command that was none. A request is refused as such, anybody else told to go.
+    /// Handles a malformed command. A request is refused; any other peer is told to disconnect.
     fn refuse_malformed(
         &mut self,
         now: Duration,
@@ -151,7 +152,8 @@ impl Broker {
         }
     }
 
-    /// Refuses the request of one that is no client for that. One that cannot hear it begins again.
+    /// Refuses the request of a peer that is not the client of the request. A peer without room for the refusal is
+    /// expelled and begins again.
     fn refuse_peer(
         &mut self,
         now: Duration,
@@ -192,7 +194,7 @@ impl Broker {
         self.take_request(now, client, asked, out);
     }
 
-    /// The client of that id, which is at this peer from now on.
+    /// Returns the client with that id. The client is at this peer from now on.
     fn client_at(
         &mut self,
         peer: &[u8],
@@ -229,7 +231,7 @@ impl Broker {
     }
 }
 
-/// The body of a command, its routing id in front.
+/// Returns the body of a command. The routing id is the first frame of the message.
 fn body_of(message: Message, place: BodyPlace) -> Body {
     Body::new(message, 1 + place.index, place.start)
 }

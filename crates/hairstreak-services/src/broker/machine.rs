@@ -1,4 +1,4 @@
-//! `Broker`: the state of mod.rs, and the events that change it.
+//! `Broker`: the state machine of the services, with the events that change it.
 
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -21,18 +21,18 @@ use super::workers::{Dialect, WorkerRef, Workers};
 use crate::gate::Gate;
 use crate::outbox::{Outbox, Sent};
 
-/// How often the broker looks round.
+/// Interval between two sweeps of the broker.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How often it tries what a peer had no room for.
+/// Interval between two attempts to send to a peer that had no room.
 const RETRY_INTERVAL: Duration = Duration::from_millis(5);
 
-/// Clients, workers and what is between them.
+/// State of the clients, the workers and the requests between them.
 ///
-/// `now` is the time since whoever drives it started counting; it never runs backwards. What it has to say goes to the
-/// [`Outbox`] at once. [`Broker::next_timeout`] tells when it wants to be called though nothing happened.
+/// `now` is the time since the driver started counting. It never runs backwards. Messages go to the [`Outbox`] at once.
+/// [`Broker::next_timeout`] returns the time of the next call that is due without an event.
 #[derive(Debug)]
 pub struct Broker {
-    /// 128 random bits, so that peers tell it from the one before.
+    /// 128 random bits. They tell peers this broker from its predecessor.
     pub(super) id: [u8; 16],
     pub(super) options: Options,
     pub(super) permissions: Permissions,
@@ -41,12 +41,12 @@ pub struct Broker {
     pub(super) services: Services,
     pub(super) workers: Workers,
     pub(super) requests: Requests,
-    /// Requests that wait for a worker that has them, as they came.
+    /// Requests that wait for a worker that has them, in the order of arrival.
     pub(super) holding: RequestList,
     pub(super) early: EarlyReplies,
-    /// Clients with replies that wait for them.
+    /// Clients with unread replies.
     pub(super) stalled: VecDeque<usize>,
-    /// Workers that had no room for what they were to get.
+    /// Workers that had no room for a request.
     pub(super) full_workers: VecDeque<WorkerRef>,
     pub(super) expelled: VecDeque<Expulsion>,
     /// Clients of plain MDP so far.
@@ -54,7 +54,7 @@ pub struct Broker {
     pub(super) batch: Batch,
     pub(super) next_look: Duration,
     pub(super) next_retry: Duration,
-    /// The last time it was told.
+    /// Time of the last event.
     pub(super) now: Duration,
     pub(super) drops: Drops,
     pub(super) last_reports: Vec<LastReport>,
@@ -64,11 +64,11 @@ pub struct Broker {
 #[derive(Debug, Default)]
 pub(super) struct Batch {
     pub is_open: bool,
-    /// Services that something waits for, or whose workers have room, since the batch began.
+    /// Services with waiting requests, or with workers that have room, since the batch began.
     pub noted: Vec<usize>,
 }
 
-/// A peer that is told to go, then: at once, some would be back at once.
+/// Delayed dismissal of a peer. Some peers would come back at once after an immediate one.
 #[derive(Debug)]
 pub(super) struct Expulsion {
     pub when: Duration,
@@ -77,21 +77,21 @@ pub(super) struct Expulsion {
     pub reason: &'static str,
 }
 
-/// What a peer is.
+/// Role of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It has connected, and said nothing of account.
+    /// The peer is connected and has not yet sent a valid command.
     New,
     Client(usize),
     Worker(WorkerRef),
-    /// It is told to go then.
+    /// The peer is told to go at that time.
     Expelled {
         when: Duration,
     },
 }
 
 impl Broker {
-    /// A broker that knows nobody, and where users may do what the gate allows. `id` is 128 random bits.
+    /// Returns a broker without peers. Users may do everything that the gate allows. `id` is 128 random bits.
     pub fn new(id: [u8; 16], options: Options, gate: Box<dyn Gate>) -> Broker {
         Broker {
             id,
@@ -101,7 +101,7 @@ impl Broker {
             clients: Clients::default(),
             services: Services::default(),
             workers: Workers::default(),
-            // Other brokers name other runs.
+            // Other brokers use other run numbers.
             requests: Requests::new(foldhash::fast::FixedState::default().hash_one(id)),
             holding: RequestList::default(),
             early: EarlyReplies::default(),
@@ -118,7 +118,7 @@ impl Broker {
         }
     }
 
-    /// A peer has connected. `uses_hsn1`: it says that it speaks HSN1. Whoever had the routing id before is gone.
+    /// Handles a new peer. `uses_hsn1`: the peer announced HSN1. An earlier peer with the same routing id is gone.
     pub fn handle_peer(&mut self, routing_id: &[u8], uses_hsn1: bool, out: &mut impl Outbox) {
         if let Some(role) = self.peers.insert(routing_id.into(), Role::New) {
             self.end(self.now, role, out);
@@ -126,12 +126,12 @@ impl Broker {
         if uses_hsn1 {
             let header =
                 Header::Welcome { broker: self.id, heartbeat_ms: self.options.heartbeat_ms }.encode();
-            // One that has gone again is told of by its notice.
+            // A peer that has disconnected again is reported by its own notice.
             let _: Sent = out.send(routing_id, &[header.as_ref()], &[]);
         }
     }
 
-    /// A peer's connection is over, and all its messages have come.
+    /// Handles the end of a peer's connection. All its messages were handled before.
     pub fn handle_gone(&mut self, now: Duration, routing_id: &[u8], out: &mut impl Outbox) {
         self.now = now;
         if let Some(role) = self.peers.remove(routing_id) {
@@ -139,12 +139,13 @@ impl Broker {
         }
     }
 
-    /// Several events follow: requests go to workers when [`Broker::end_batch`] is called, so that each gets several at a time.
+    /// Begins a batch of events. Requests go to workers when [`Broker::end_batch`] is called, so that each worker gets
+    /// several at a time.
     pub fn begin_batch(&mut self) {
         self.batch.is_open = true;
     }
 
-    /// A message came, its routing id in front.
+    /// Handles a message. Its first frame is the routing id.
     pub fn handle_message(&mut self, now: Duration, message: Message, out: &mut impl Outbox) {
         self.now = now;
         let peer = message.as_frames()[0].clone();
@@ -158,7 +159,7 @@ impl Broker {
         }
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub fn handle_timeout(&mut self, now: Duration, out: &mut impl Outbox) {
         self.now = now;
         self.release_held(now, out);
@@ -172,7 +173,7 @@ impl Broker {
         }
     }
 
-    /// When [`Broker::handle_timeout`] wants to be called though nothing happens; `None`: not at all.
+    /// Returns the time at which [`Broker::handle_timeout`] is due without an event. `None`: never.
     pub fn next_timeout(&self, now: Duration) -> Option<Duration> {
         let retries = !self.stalled.is_empty() || !self.full_workers.is_empty();
         let is_idle = self.clients.len() == 0
@@ -190,12 +191,12 @@ impl Broker {
         Some(self.next_look.min(retry).min(held).max(now))
     }
 
-    /// How many requests it has.
+    /// Returns the number of requests.
     pub fn request_count(&self) -> usize {
         self.requests.len()
     }
 
-    /// An id for a client that has none of its own.
+    /// Returns an id for a client that has none.
     pub(super) fn plain_client_id(&mut self) -> ClientId {
         self.plain_client_count += 1;
         let mut id = self.id;

@@ -15,12 +15,12 @@ use super::window::Slot;
 use super::workers::Dialect;
 use crate::outbox::Outbox;
 
-/// Whoever asks sooner is told the same again: a report of many services takes a while to make.
+/// Interval in which a repeated query gets the same report: a report of many services takes a while to make.
 const REPORT_INTERVAL: Duration = Duration::from_millis(100);
-/// Reports that are kept for so long, each for a user.
+/// Most reports kept for this interval, one for each user.
 const REPORTS_MAX: usize = 16;
 
-/// The report that was made last for a user, as it was sent.
+/// Last report made for a user, as it was sent.
 #[derive(Debug)]
 pub(super) struct LastReport {
     user: Option<Arc<str>>,
@@ -29,12 +29,12 @@ pub(super) struct LastReport {
 }
 
 impl Broker {
-    /// The answer to a request for [`REPORT_SERVICE`] from a peer that sees all services.
+    /// Returns the answer to a request for [`REPORT_SERVICE`] from a peer that sees all services.
     pub fn report(&self, now: Duration) -> Report {
         self.report_for(None, now)
     }
 
-    /// The same for a user, with the services that it may know of.
+    /// Returns the report for a user, with the services that the user may see.
     fn report_for(&self, user: Option<&str>, now: Duration) -> Report {
         let mut shares: HashMap<usize, (u64, u64)> = HashMap::new();
         for (_, worker) in self.workers.all() {
@@ -74,13 +74,13 @@ impl Broker {
         }
     }
 
-    /// The report in JSON, at most [`REPORT_INTERVAL`] old. Those who have it share its bytes.
+    /// Returns the report in JSON, at most [`REPORT_INTERVAL`] old. Its readers share the bytes.
     fn recent_report(&mut self, user: Option<Arc<str>>, now: Duration) -> Bytes {
         self.last_reports.retain(|last| now < last.made + REPORT_INTERVAL);
         if let Some(last) = self.last_reports.iter().find(|last| last.user == user) {
             return last.body.clone();
         }
-        // INVARIANT: numbers and names only, which JSON has words for.
+        // INVARIANT: the report has only numbers and names, which JSON can represent.
         let json = serde_json::to_vec(&self.report_for(user.as_deref(), now)).expect("a report is JSON");
         let body = Bytes::from_vec(json);
         if self.last_reports.len() == REPORTS_MAX {

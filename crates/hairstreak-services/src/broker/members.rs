@@ -1,4 +1,4 @@
-//! Who is what: peers become clients and workers, and cease to be.
+//! Roles of peers: peers become clients and workers, and lose these roles.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::services::Asks;
 use super::workers::{Dialect, WorkerRef};
 use crate::outbox::{Outbox, Sent};
 
-/// A peer that would come back at once is told to go after so long.
+/// Delay before a peer that would come back at once is told to go.
 const EXPULSION_DELAY: Duration = Duration::from_secs(1);
-/// The refusal for a worker above the limit, or for a service without room.
+/// Refusal of a worker above the limit, or for a service without room.
 const NO_ROOM: &str = "no such service can have a worker here, or no more of them";
-/// The refusal for a peer that had no room for an earlier one.
+/// Refusal of a peer that had no room for an earlier one.
 pub(super) const UNREAD: &str = "begin again: what was to be said was not read";
-/// A worker is never given more requests at a time, whatever it announces.
+/// Most requests that a worker is given at a time, regardless of its announcement.
 const CAPACITY_MAX: u32 = 65_536;
 
 impl Broker {
@@ -33,8 +33,8 @@ impl Broker {
         }
     }
 
-    /// A worker that is new, and announces how many requests it has room for unless it cannot. `None`: it may not be one, and was told
-    /// so, or will be.
+    /// Adds a new worker. `announced` is its capacity, if its protocol can announce one. `None`: the peer may not be a
+    /// worker, and was told so or will be.
     pub(super) fn add_worker(
         &mut self,
         now: Duration,
@@ -56,7 +56,7 @@ impl Broker {
         let may = !is_management(service) && self.workers.len() < self.options.workers_max;
         let place = if may { self.services.open(&self.options, service, Asks::Worker) } else { None };
         let Some(service) = place else {
-            // It would come back at once, and again.
+            // The peer would come back at once, and again.
             self.expel(now, peer, dialect, NO_ROOM, out);
             return None;
         };
@@ -72,7 +72,7 @@ impl Broker {
         Some(worker)
     }
 
-    /// A peer may not be a worker, or no longer: it is told so, and to go.
+    /// Refuses a peer as a worker, new or existing. The peer is told the reason, and to go.
     pub(super) fn refuse_worker(
         &mut self,
         now: Duration,
@@ -81,7 +81,7 @@ impl Broker {
         out: &mut impl Outbox,
     ) {
         if dialect == Dialect::Hsn1 {
-            // Number 0 is no request's: the refusal is about the worker.
+            // Number 0 belongs to no request: the refusal is about the worker.
             let request = RequestId { client: ClientId([0; 16]), number: 0 };
             let header = Header::Refused { request, refusal: Refusal::AccessRefused }.encode();
             out.send(peer, &[header.as_ref(), NO_READ.as_bytes()], &[]);
@@ -89,7 +89,7 @@ impl Broker {
         self.expel(now, peer, dialect, NO_READ, out);
     }
 
-    /// The peer is told to go in a while, and nothing it says until then counts.
+    /// Expels the peer: it is told to go after a delay. Its messages until then are dropped.
     pub(super) fn expel(
         &mut self,
         now: Duration,
@@ -114,7 +114,7 @@ impl Broker {
         }
     }
 
-    /// A command that is one, but not now and not of this peer.
+    /// Handles a valid command that this peer may not send now.
     pub(super) fn unexpected(
         &mut self,
         now: Duration,
@@ -127,7 +127,7 @@ impl Broker {
         self.dismiss(now, peer, dialect, reason, out);
     }
 
-    /// Tells a peer to begin again, and forgets what it was.
+    /// Tells a peer to begin again, and removes its role.
     pub(super) fn dismiss(
         &mut self,
         now: Duration,
@@ -149,7 +149,7 @@ impl Broker {
         }
     }
 
-    /// The peer is nothing any more but connected.
+    /// Removes the role of the peer. The peer stays connected.
     pub(super) fn leave(&mut self, now: Duration, peer: &[u8], out: &mut impl Outbox) {
         let role = self.role(peer);
         if let Some(known) = self.peers.get_mut(peer) {
@@ -159,7 +159,7 @@ impl Broker {
         self.end(now, role, out);
     }
 
-    /// Somebody is no more what he was.
+    /// Ends a role.
     pub(super) fn end(&mut self, now: Duration, role: Role, out: &mut impl Outbox) {
         match role {
             Role::Worker(worker) => self.remove_worker(now, worker, out),
@@ -168,7 +168,7 @@ impl Broker {
         }
     }
 
-    /// The client is at this peer from now on, which was nobody.
+    /// Moves the client to this peer, which had no role.
     pub(super) fn meet(&mut self, client: usize, peer: &[u8], out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
         let before = found.move_to(Some(peer), out);
@@ -185,8 +185,8 @@ impl Broker {
         self.note_stalled(client);
     }
 
-    /// A client's connection is over. One that numbers its requests may come back to those that a worker has; the others it
-    /// sends again, here or to another broker, which is not to be forestalled.
+    /// Handles the disconnect of a client. A client that numbers its requests may come back to the requests that a
+    /// worker has. It sends the other requests again, here or to another broker, so they are dropped here.
     fn client_is_gone(&mut self, now: Duration, client: usize, out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
         found.move_to(None, out);
@@ -204,8 +204,8 @@ impl Broker {
         self.clients.note_departed(client);
     }
 
-    /// Whether there may be one more client: where there are as many as may be, the one that has been gone the longest and has
-    /// nothing open is forgotten.
+    /// Returns whether there is room for one more client. At the limit, the client with the longest absence and no open
+    /// request is forgotten.
     pub(super) fn make_room_for_client(&mut self, out: &mut impl Outbox) -> bool {
         if self.clients.len() >= self.options.clients_max
             && let Some(client) = self.clients.next_to_forget()

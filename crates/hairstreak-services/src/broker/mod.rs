@@ -1,4 +1,4 @@
-//! Services: requests of clients go to workers, and their replies back; whoever dies on the way.
+//! Services: requests of clients go to workers, and replies go back, even if a client, a worker or a broker dies.
 //!
 //! A request's life, numbered by its client or (for plain MDP) by the broker:
 //!
@@ -18,19 +18,19 @@
 //!     +--------------------------------------------------------------------------------------+
 //! ```
 //!
-//! The broker stores nothing: after its death clients send what is open again, and workers say which requests they
-//! run or have the reply to, so that what was done is not done again (design rules of services: 1 to 6 of ADR 0019).
-//! What is answered is remembered by its worker's name until the client's first open number has passed it.
+//! The broker stores nothing. After its death clients resend their open requests. Workers report the requests that they
+//! run or have replied to, so that no work is done twice (design rules of services: 1 to 6 of ADR 0019). An answered
+//! request is remembered by the name of its worker until the client's first open number has passed it.
 //!
-//! Invariants, tested on random events: a request that was taken is answered or refused exactly once to a client that
-//! stays; none is with two workers; nothing outgrows [`Options`].
+//! Invariants, tested on random events: a request that was taken is answered or refused exactly once if its client
+//! stays; no request is with two workers; no state outgrows [`Options`].
 //!
-//! Reading order: `machine` (events), `clients`, `departures` and `window` (numbers), `requests` and `request_list`, `services` (queues, and
-//! who is least busy), `workers`; `plain` and `hsn1` (what each command does), `members` (who is what), `arrivals`,
-//! `dispatch`, `suspects`, `held` and `early` (what was done before), `replies`, `unread` (clients that do not read), `sweep` (time),
-//! `management` (MMI, reports), `permissions` and `caller` (what users may do).
+//! Reading order: `machine` (events), `clients`, `departures` and `window` (numbers), `requests` and `request_list`,
+//! `services` (queues, and the order of workers), `workers`; `plain` and `hsn1` (commands), `members` (roles),
+//! `arrivals`, `dispatch`, `suspects`, `held` and `early` (work from before), `replies`, `unread` (clients that do not
+//! read), `sweep` (time), `management` (MMI, reports), `permissions` and `caller` (permissions of users).
 //!
-//! Not here: bytes (the wire crate), connections and the clock (the node).
+//! Other parts: bytes are in the wire crate, connections and the clock in the node.
 
 mod arrivals;
 mod caller;

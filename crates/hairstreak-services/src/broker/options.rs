@@ -3,57 +3,60 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The limits of all services together, and of each.
+/// Limits of all services together, and of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How often workers are heard of and hear of the broker; what was sent before waits as long for the worker that has it.
+    /// Interval of heartbeats in both directions between the broker and its workers. A resent request waits as long for
+    /// the worker that has it.
     pub heartbeat_ms: u32,
-    /// An idle worker of plain MDP that is silent for so many heartbeats is gone. A busy one may be silent.
+    /// Silent heartbeats after which an idle worker of plain MDP is gone. A busy worker may be silent.
     pub silent_heartbeats_max: u32,
-    /// Services that have workers or requests.
+    /// Most services with workers or requests.
     pub services_max: usize,
-    /// Workers of all services.
+    /// Most workers of all services.
     pub workers_max: usize,
-    /// Clients, those that may come back included. Of those that have nothing open, the one gone longest makes room.
+    /// Most clients, including absent clients that may come back. Of the clients without open requests, the one with
+    /// the longest absence makes room.
     pub clients_max: usize,
-    /// How long a client that is gone may come back to its requests.
+    /// Time in which a disconnected client may come back to its requests.
     pub client_absence_max_ms: u32,
-    /// Numbers from a client's first open one to its last.
+    /// Most numbers from a client's first open one to its last.
     pub open_per_client_max: usize,
-    /// Numbers that the broker follows, of all clients.
+    /// Most numbers of all clients that the broker follows.
     pub open_max: usize,
-    /// Bytes of requests and of replies that wait for their clients, of all services.
+    /// Most bytes of requests and of unread replies, of all services.
     pub bytes_max: usize,
-    /// Bytes of one client's requests.
+    /// Most bytes of one client's requests.
     pub bytes_per_client_max: usize,
-    /// Bytes of replies that wait for one client; of further ones it is told when it reads again.
+    /// Most bytes of one client's unread replies. The client learns of further replies when it reads again.
     pub replies_bytes_max: usize,
     /// Limits of each service.
     pub limits: Limits,
-    /// Limits of services by their names, instead of `limits`.
+    /// Limits of named services, instead of `limits`.
     pub named: BTreeMap<Vec<u8>, Limits>,
 }
 
-/// The limits of one service.
+/// Limits of one service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Requests that wait.
+    /// Most waiting requests.
     pub queue_count_max: usize,
-    /// Bytes of the requests that wait.
+    /// Most bytes of waiting requests.
     pub queue_bytes_max: usize,
-    /// How long a request waits for a worker, in milliseconds.
+    /// Longest wait of a request for a worker, in milliseconds.
     pub queue_age_max_ms: u32,
-    /// How long a worker may have a request, in milliseconds; then it goes to another.
+    /// Longest time that a worker may have a request, in milliseconds. The request then goes to another worker.
     pub processing_max_ms: u32,
-    /// Workers that a request is given to, one after the other.
+    /// Most workers that a request is given to, one after the other.
     pub deliveries_max: u16,
-    /// Requests that a worker of plain MDP, which cannot say how many it has room for, is given before it has replied. With 1 it is given
-    /// the next one when it has replied, as RFC 7 and RFC 18 have it; with more, what comes next waits in its socket.
+    /// Most requests that a worker of plain MDP has before it replies, because it cannot announce its capacity. With 1
+    /// it gets the next request after its reply, as RFC 7 and RFC 18 specify. With more, the next requests wait in its
+    /// socket.
     pub plain_capacity: u16,
 }
 
 impl Options {
-    /// Until when a request that came then waits for the worker that has it.
+    /// Returns the end of the wait of a request for the worker that has it. `arrived` is the arrival of the request.
     pub(super) fn held_until(&self, arrived: Duration) -> Duration {
         arrived + Duration::from_millis(self.heartbeat_ms.into())
     }

@@ -1,4 +1,4 @@
-//! What each command of plain MDP does.
+//! Commands of plain MDP at the broker.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::Outbox;
 
 impl Broker {
-    /// A message of a peer that does not begin as one of HSN1.
+    /// Takes a message of a peer that does not begin like an HSN1 message.
     pub(super) fn take_plain(&mut self, now: Duration, peer: &[u8], message: Message, out: &mut impl Outbox) {
         let frames = &message.as_frames()[1..];
         match mdp::parse(frames) {
@@ -71,7 +71,7 @@ impl Broker {
         );
     }
 
-    /// Whether the worker has requests, but not that one: it would wait for what it has lost.
+    /// Returns whether the worker has requests, but not this one. Its lost request would never be answered.
     fn is_busy_with_another(&self, worker: WorkerRef, id: Option<RequestId>) -> bool {
         let has_it = |found: &Worker| {
             id.is_some_and(|id| {
@@ -118,7 +118,7 @@ impl Broker {
             }
             (FromWorker::Heartbeat, Some(_)) => {}
             (FromWorker::Reply { address, body_index, .. }, None) => {
-                // In 0.2 parts may have gone before, to the other broker.
+                // In 0.2, earlier parts may have gone to the other broker.
                 if let Some(id) = Address::parse(address).filter(|_| version == Version::V01) {
                     let reply = Body::new(message.clone(), 1 + body_index, 0);
                     self.take_early(now, peer, id, reply, out);

@@ -1,4 +1,4 @@
-//! Replies of workers, and refusals, on their way to clients.
+//! Replies and refusals of workers, on their way to clients.
 
 use std::time::Duration;
 
@@ -12,22 +12,22 @@ use super::window::Slot;
 use super::workers::{Dialect, Worker, WorkerRef};
 use crate::outbox::Outbox;
 
-/// Frames of the parts of one reply that are gathered for a client of MDP 0.1, which takes one message only.
+/// Most frames of the parts of one reply that are gathered for a client of MDP 0.1, which takes one message only.
 const GATHERED_COUNT_MAX: usize = mdp::BODY_FRAME_COUNT_MAX;
 
-/// A reply of a worker, or a part of one.
+/// A reply of a worker, or a part of a reply.
 #[derive(Clone, Copy)]
 pub(super) struct Answer<'a> {
     pub id: RequestId,
     pub place: Place,
     pub is_final: bool,
-    /// No part can have gone before.
+    /// Set if no part can have come before.
     pub is_whole: bool,
     pub body: &'a [Bytes],
 }
 
 impl Broker {
-    /// A worker replied, or began to.
+    /// Takes a reply of a worker, or a part of one.
     pub(super) fn take_reply(
         &mut self,
         now: Duration,
@@ -41,7 +41,8 @@ impl Broker {
         let request = self.requests.get(key).filter(|request| request.is_behind_gap(answer.place));
         let client = request.and_then(|request| self.clients.get(request.client));
         if client.is_some_and(|client| !client.uses_hsn1()) {
-            // One that numbers its requests finds the gap by itself. The worker went on on a new connection with what it had begun on another one.
+            // A client that numbers its requests finds the gap by itself. The gap exists because the worker continued
+            // on a new connection a reply that it began on another one.
             if answer.is_final {
                 self.free(now, worker, answer.id);
                 self.unlist(key);
@@ -57,14 +58,14 @@ impl Broker {
         let waits = |worker: &&Worker| worker.dialect != Dialect::Hsn1 && worker.outstanding == 0;
         let waiting = self.workers.get(worker).filter(waits).filter(|_| has_it);
         if let Some(service) = waiting.map(|worker| worker.service) {
-            // It does nothing before it has another one, and its client has the reply soon enough behind that.
+            // The worker is idle until it has another request. The client gets its reply soon enough after that.
             self.deal(now, service, out);
         }
         self.finish(key, Slot::With(worker), answer.place, answer.body, out);
         self.dispatch_to(now, worker, out);
     }
 
-    /// A worker has no reply, and says why.
+    /// Takes a worker's refusal, with its reason.
     pub(super) fn take_refusal(
         &mut self,
         now: Duration,
@@ -82,8 +83,8 @@ impl Broker {
         self.dispatch_to(now, worker, out);
     }
 
-    /// The key of that request, if the worker has it; or, where `is_whole`, if it was taken from the worker for taking too long
-    /// and nobody else has it.
+    /// Returns the key of that request if the worker has it. With `is_whole` it also suffices that the request was
+    /// taken from this slow worker and no other worker has it.
     fn answered_by(&self, worker: WorkerRef, id: RequestId, is_whole: bool) -> Option<usize> {
         let key = self.open_key(id)?;
         let request = self.requests.get(key)?;
@@ -94,7 +95,7 @@ impl Broker {
         .then_some(key)
     }
 
-    /// The key of that request, if it is open.
+    /// Returns the key of that request if it is open.
     pub(super) fn open_key(&self, id: RequestId) -> Option<usize> {
         match self.clients.get(self.clients.find(id.client)?)?.slot(id.number) {
             Slot::Open(key) => Some(key),
@@ -102,7 +103,8 @@ impl Broker {
         }
     }
 
-    /// Whether this broker has not given the worker that request, nor had it, and its client may ask it.
+    /// Returns whether this broker never gave the worker that request and never had it, while its client may still send
+    /// it.
     pub(super) fn is_unheard(&self, worker: WorkerRef, id: RequestId) -> bool {
         if self.workers.get(worker).is_none_or(|worker| worker.overdue.contains(&id)) {
             return false;
@@ -113,7 +115,7 @@ impl Broker {
         }
     }
 
-    /// The worker has answered a request that it had, overdue or not, and may have another.
+    /// Notes that the worker has answered a request of its own, overdue or not, and has room for another.
     fn free(&mut self, now: Duration, worker: WorkerRef, id: RequestId) {
         self.change_worker(worker, |worker| {
             worker.answered = now;
@@ -122,7 +124,7 @@ impl Broker {
         });
     }
 
-    /// A reply to what the worker does not have, any more.
+    /// Handles a reply to a request that the worker does not have, or no longer has.
     fn take_late(
         &mut self,
         now: Duration,
@@ -177,7 +179,7 @@ impl Broker {
             None => true,
         };
         if !is_taken {
-            // A reply with a hole in it is none.
+            // A reply with a missing part is invalid.
             self.take_away(key, worker, out);
             if let Some(service) = self.services.get_mut(service) {
                 service.counts.refusals += 1;
@@ -187,7 +189,7 @@ impl Broker {
         }
     }
 
-    /// The whole of a reply is here, or its last part. `holder`: who has it still.
+    /// Handles a whole reply, or its last part. `holder` is the worker that still has the reply.
     pub(super) fn finish(
         &mut self,
         key: usize,
@@ -208,7 +210,7 @@ impl Broker {
         match self.clients.get(client).map(|client| client.dialect) {
             Some(Dialect::Hsn1) => {
                 let answers = Some((id.number, holder));
-                // A whole reply needs no name.
+                // A whole reply needs no run.
                 let run = Some(run).filter(|_| index > 0 && self.clients.takes_runs(client));
                 let is_taken =
                     with_body(Header::Final { request: id, index, run }, None, body, |first, behind| {
@@ -232,7 +234,7 @@ impl Broker {
         }
     }
 
-    /// There will be no reply.
+    /// Gives up a request: there is no reply.
     pub(super) fn give_up(&mut self, key: usize, refusal: Refusal, reason: &str, out: &mut impl Outbox) {
         let Some(request) = self.remove(key) else { return };
         if let Some(service) = self.services.get_mut(request.service) {
@@ -241,7 +243,7 @@ impl Broker {
         self.refuse(request.client, request.id, refusal, reason, out);
     }
 
-    /// Nobody waits for it any more.
+    /// Drops a request whose reply is no longer wanted.
     pub(super) fn forget(&mut self, key: usize, out: &mut impl Outbox) {
         if let Some(RequestState::Dispatched { worker, .. }) = self.requests.get(key).map(|r| r.state) {
             self.take_away(key, worker, out);
@@ -249,7 +251,8 @@ impl Broker {
         self.remove(key);
     }
 
-    /// The request is not the worker's any more, which is told so. It has it until it says something.
+    /// Takes the request from the worker, and tells it so. The request counts as the worker's until the worker sends
+    /// something about it.
     pub(super) fn take_away(&mut self, key: usize, worker: WorkerRef, out: &mut impl Outbox) {
         self.unlist(key);
         let Some(id) = self.requests.get(key).map(|request| request.id) else { return };
@@ -264,7 +267,7 @@ impl Broker {
         });
     }
 
-    /// The request is gone. Who had it may have a reply still.
+    /// Removes the request. Its last worker may still have a reply.
     fn remove(&mut self, key: usize) -> Option<Request> {
         self.unlist(key);
         let request = self.requests.remove(key)?;
@@ -281,7 +284,7 @@ impl Broker {
         Some(request)
     }
 
-    /// Says that there will be no reply. Plain MDP has no words for it.
+    /// Tells the client that there is no reply. Plain MDP has no command for it.
     pub(super) fn refuse(
         &mut self,
         client: usize,
@@ -295,7 +298,7 @@ impl Broker {
             let header = Header::Refused { request, refusal }.encode();
             let (window_max, all_max) = (self.options.open_per_client_max, self.options.open_max);
             let has_place = self.clients.has_room(client, request.number, window_max, all_max);
-            // A worker may have a reply still.
+            // A worker may still have a reply.
             let answers = has_place.then(|| (request.number, found.slot(request.number)));
             self.send_reply(client, answers, &[header.as_ref(), reason.as_bytes()], &[], out);
         } else {

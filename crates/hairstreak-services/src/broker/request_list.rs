@@ -1,14 +1,15 @@
-//! `RequestList`: requests that wait for the same thing, in order.
+//! `RequestList`: requests that wait for the same event, in order.
 
 use std::collections::VecDeque;
 
 use super::requests::RequestRef;
 
-/// References to requests that went elsewhere are swept out when there are so many more than others.
+/// Surplus of stale references over valid ones that starts a sweep. A reference is stale once its request is in another
+/// place.
 const STALE_COUNT_MIN: usize = 64;
 
-/// References to requests. Those that went elsewhere are only counted out, and swept out in time, so that leaving costs
-/// nothing and the list is never much longer than what it stands for.
+/// References to requests. If a request leaves, only the count changes at once. Its reference is swept out later.
+/// Leaving is therefore cheap, and the list is never much longer than the number of its requests.
 #[derive(Debug, Default)]
 pub(super) struct RequestList {
     references: VecDeque<RequestRef>,
@@ -16,7 +17,7 @@ pub(super) struct RequestList {
 }
 
 impl RequestList {
-    /// How many requests wait here.
+    /// Returns the number of requests in the list.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -31,22 +32,22 @@ impl RequestList {
         self.count += 1;
     }
 
-    /// The references in order, of which some may be of requests that went elsewhere.
+    /// Returns the references in order. Some may be stale.
     pub fn iter(&self) -> impl Iterator<Item = RequestRef> + '_ {
         self.references.iter().copied()
     }
 
-    /// The first reference, be it of a request that went elsewhere.
+    /// Returns the first reference, which may be stale.
     pub fn first(&self) -> Option<RequestRef> {
         self.references.front().copied()
     }
 
-    /// Takes it; of a request that did not go elsewhere, `has_left` is to be told.
+    /// Takes the first reference. If it is valid, the caller must call `has_left`.
     pub fn pop_front(&mut self) -> Option<RequestRef> {
         self.references.pop_front()
     }
 
-    /// One request went elsewhere; `is_here` says of which that is not so.
+    /// Notes that one request has left. `is_here` returns whether a reference is still valid.
     pub fn has_left(&mut self, is_here: impl Fn(RequestRef) -> bool) {
         self.count = self.count.saturating_sub(1);
         if self.references.len() > 2 * self.count + STALE_COUNT_MIN {

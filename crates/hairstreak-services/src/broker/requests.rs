@@ -1,4 +1,4 @@
-//! `Request`: one request that was taken and not answered.
+//! `Request`: a request that was taken and not answered.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use super::workers::WorkerRef;
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     slab: Slab<Request>,
-    /// Of the next one: tells apart those that had the same key.
+    /// Serial number of the next request. It tells apart requests that had the same key.
     next_serial: u32,
-    /// The next run of a worker that names none.
+    /// Next run of a worker that names none.
     next_run: u64,
-    /// Bytes of all of them.
+    /// Bytes of all requests.
     pub bytes: usize,
-    /// Where the next look at the old ones begins.
+    /// Start of the next sweep over the requests.
     cursor: usize,
-    /// Those that share much memory with others, and have come since the last look.
+    /// New requests since the last sweep whose bodies hold on to much more memory than they need.
     wasteful: Vec<RequestRef>,
 }
 
-/// A key that says whether what it stood for is still there.
+/// A key that can be checked: its request may be gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RequestRef {
     pub key: usize,
@@ -34,81 +34,81 @@ pub(super) struct RequestRef {
 #[derive(Debug)]
 pub(super) struct Request {
     pub id: RequestId,
-    /// The client's first open number when it was sent.
+    /// The client's first open number at the time of the send.
     pub first: u64,
     pub service: usize,
     pub client: usize,
     pub body: Body,
     pub state: RequestState,
-    /// Workers that had it.
+    /// Workers that had the request.
     pub deliveries: u16,
-    /// It counts among the suspects of the worker that has it.
+    /// Set if the request counts among the suspects of its worker.
     pub suspicion: Option<usize>,
-    /// The last of them.
+    /// The last of these workers.
     pub last_worker: Option<WorkerRef>,
-    /// Who has it from before, too, and is asked if the one that has it now does not answer.
+    /// Another worker that has the request from before. It is asked if the current worker does not answer.
     pub other_holder: Option<WorkerRef>,
-    /// Its client has sent it to another broker: a worker may have it without having said so yet.
+    /// The client has sent the request to another broker: a worker may have it and not have reported it yet.
     pub is_from_elsewhere: bool,
-    /// A worker may have done it.
+    /// A worker may have done the request.
     pub is_repeated: bool,
     pub arrived: Duration,
-    /// Since when it has waited for a worker: since it came, or since the last one that had it had it no more.
+    /// Start of the wait for a worker: the arrival, or the time when the last worker lost the request.
     pub waits_since: Duration,
-    /// When its client waits no more.
+    /// Time at which the client stops waiting.
     pub expires: Option<Duration>,
-    /// What has come of the reply.
+    /// Received parts of the reply.
     pub parts: RunParts,
     /// Parts for a client that takes one message only.
     pub gathered: Vec<Bytes>,
-    /// Bytes that it is counted with.
+    /// Accounted bytes of the request.
     size: usize,
     gathered_bytes: usize,
     serial: u32,
 }
 
-/// What has come from the worker that has a request.
+/// Parts received from the worker that has a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunParts {
     /// Parts of the reply.
     pub count: u32,
-    /// What names the run, where its worker does not.
+    /// Name of the run, for a worker that gives none.
     pub run: u64,
 }
 
-/// Where a part belongs, as far as its worker says so.
+/// Position of a part, as far as its worker gives one.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// Its place among the parts; of plain MDP they are counted here.
+    /// Index among the parts. Parts of plain MDP are counted here.
     pub index: Option<u32>,
-    /// The run that says it; else it is named here.
+    /// Run that the part belongs to. If absent, the broker names the run.
     pub run: Option<u64>,
 }
 
 impl Place {
-    /// The only part.
+    /// Position of the only part.
     pub const WHOLE: Place = Place { index: Some(0), run: None };
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestState {
-    /// It is on its way from one of the others to another one.
+    /// The request is on its way from one state to another.
     Moving,
-    /// It waits in its service's queue.
+    /// The request waits in the queue of its service.
     Queued,
-    /// It waits for a worker of its service that has few others: how suspect it is.
+    /// The request waits for a worker of its service with few other requests. `step` is the degree of suspicion.
     Suspect { step: usize },
-    /// It waits for the worker that has it already, if there is one.
+    /// The request waits for the worker that already has it, if there is one.
     Holding,
-    /// It waits until the worker that has it already has room for it.
+    /// The request waits until the worker that already has it has room.
     Kept { worker: WorkerRef },
-    /// It waits for its client to read.
+    /// The request waits for its client to read.
     Parked,
-    /// A worker has it.
+    /// A worker has the request.
     Dispatched { worker: WorkerRef, since: Duration },
 }
 
-/// What is known of a request when it comes.
+/// Known facts about an arriving request.
 pub(super) struct Arrival {
     pub id: RequestId,
     pub first: u64,
@@ -121,18 +121,18 @@ pub(super) struct Arrival {
     pub expires: Option<Duration>,
 }
 
-/// What frames are counted with, so that many empty ones are not for nothing.
+/// Returns the accounted size of frames. Each frame has a fixed cost, so that many empty frames are not free.
 pub(super) fn size_of_frames(frames: &[Bytes]) -> usize {
     frames.iter().map(|frame| size_of::<Bytes>() + frame.size()).sum()
 }
 
-/// What a request with this body is counted with.
+/// Returns the accounted size of a request with this body.
 pub(super) fn size_of_request(body: &Body) -> usize {
     size_of::<Request>() + size_of_frames(body.frames())
 }
 
 impl Request {
-    /// Whether the worker has it, or it waits for that one's room.
+    /// Returns whether the worker has the request, or the request waits for room at this worker.
     pub fn is_with(&self, worker: WorkerRef) -> bool {
         match self.state {
             RequestState::Dispatched { worker: has, .. } | RequestState::Kept { worker: has } => {
@@ -142,24 +142,24 @@ impl Request {
         }
     }
 
-    /// Whether parts before that one are missing.
+    /// Returns whether parts before this one are missing.
     pub fn is_behind_gap(&self, place: Place) -> bool {
         place.index.is_some_and(|index| index != self.parts.count)
     }
 
-    /// Bytes that it is counted with.
+    /// Returns the accounted bytes of the request.
     pub fn size(&self) -> usize {
         self.size
     }
 }
 
 impl Requests {
-    /// None. `runs_from`: a random number.
+    /// Returns an empty table. `runs_from` is a random number.
     pub fn new(runs_from: u64) -> Requests {
         Requests { next_run: runs_from, ..Requests::default() }
     }
 
-    /// A worker is about to do the request from its beginning: no part has come of it.
+    /// Begins a run: a worker does the request from the start, and no part has come yet.
     pub fn begin_run(&mut self, key: usize) {
         let Some(request) = self.slab.get_mut(key) else { return };
         request.parts = RunParts { count: 0, run: self.next_run };
@@ -171,7 +171,7 @@ impl Requests {
         self.slab.len()
     }
 
-    /// The request is in no list yet.
+    /// Adds a request. It is in no list yet.
     pub fn insert(&mut self, arrival: Arrival) -> usize {
         self.next_serial = self.next_serial.wrapping_add(1);
         let Arrival { id, first, service, client, body, is_repeated, is_from_elsewhere, arrived, expires } =
@@ -221,12 +221,12 @@ impl Requests {
         self.slab.get_mut(key)
     }
 
-    /// What the reference stood for when it was made.
+    /// Returns the request of the reference, unless it is gone.
     pub fn find(&self, reference: RequestRef) -> Option<&Request> {
         self.slab.get(reference.key).filter(|request| request.serial == reference.serial)
     }
 
-    /// Whether the reference stands for a request in this state.
+    /// Returns whether the request of the reference exists and is in this state.
     pub fn is(&self, reference: RequestRef, state: RequestState) -> bool {
         self.find(reference).is_some_and(|request| request.state == state)
     }
@@ -235,7 +235,7 @@ impl Requests {
         self.slab.get(key).map(|request| RequestRef { key, serial: request.serial })
     }
 
-    /// Requests that are still here are kept without what came with them.
+    /// Frees surplus memory of recent requests that are still open.
     pub fn compact(&mut self) {
         for reference in std::mem::take(&mut self.wasteful) {
             if let Some(request) = self.slab.get_mut(reference.key).filter(|r| r.serial == reference.serial) {
@@ -244,7 +244,7 @@ impl Requests {
         }
     }
 
-    /// Keeps parts of a reply until the last one comes.
+    /// Keeps parts of a reply until the last one arrives.
     pub fn gather(&mut self, key: usize, body: &[Bytes]) {
         let Some(request) = self.slab.get_mut(key) else { return };
         let size = size_of_frames(body);
@@ -253,25 +253,25 @@ impl Requests {
         self.bytes += size;
     }
 
-    /// What was gathered, which is kept no more.
+    /// Takes the gathered parts out.
     pub fn take_gathered(&mut self, key: usize) -> Vec<Bytes> {
         let Some(request) = self.slab.get_mut(key) else { return Vec::new() };
         self.bytes -= std::mem::take(&mut request.gathered_bytes);
         std::mem::take(&mut request.gathered)
     }
 
-    /// The keys of the next places, from where the last look ended, as far as they are taken.
+    /// Returns the keys of the next occupied slots, from the end of the last sweep on.
     pub fn look(&mut self) -> Vec<usize> {
         look(&self.slab, &mut self.cursor)
     }
 }
 
-/// All places have been looked at in so many looks.
+/// Number of sweeps that cover all slots.
 const LOOKS_OF_ALL: usize = 8;
-/// Places in one look at least.
+/// Least number of slots in one sweep.
 const LOOK_COUNT_MIN: usize = 256;
 
-/// Of the places from `cursor` on, those that are taken; the cursor goes on.
+/// Returns the occupied slots from `cursor` on, and advances the cursor.
 pub(super) fn look<T>(slab: &Slab<T>, cursor: &mut usize) -> Vec<usize> {
     let size = slab.capacity();
     if slab.is_empty() {

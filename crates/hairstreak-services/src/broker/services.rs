@@ -1,4 +1,4 @@
-//! `Service`: the requests that wait for it, and its workers in the order in which they get some.
+//! `Service`: its waiting requests, and its workers in the order of dispatch.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use super::workers::{Worker, WorkerRef};
 pub(super) struct Service {
     pub name: Arc<[u8]>,
     pub limits: Limits,
-    /// Requests that wait.
+    /// Waiting requests.
     queue: RequestList,
-    /// Requests that wait for a worker that has few others, by how suspect they are.
+    /// Requests that wait for a worker with few others, by degree of suspicion.
     suspects: [RequestList; COMPANY.len()],
-    /// The worker that is kept free for one of those.
+    /// Worker that is kept free for a suspect.
     pub reserved: Option<WorkerRef>,
-    /// Of all that wait.
+    /// Bytes of all waiting requests.
     queued_bytes: usize,
     pub worker_count: usize,
-    /// Requests that were taken and not answered, wherever they are.
+    /// Requests that were taken and not answered, in any state.
     pub open_count: usize,
-    /// Workers that have room, the least busy first; of those the one that waits longest.
+    /// Workers with room, the least busy first. Among equals the longest wait comes first.
     with_room: BTreeSet<(u32, u64, u32)>,
     next_turn: u64,
-    /// It is to be looked at when the batch is taken.
+    /// Set if the service is dispatched at the end of the batch.
     pub is_noted: bool,
     pub counts: Counts,
 }
 
-/// What a service has done since somebody first named it.
+/// Counters of a service since it was first named.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub requests: u64,
@@ -64,24 +64,25 @@ impl Service {
         }
     }
 
-    /// Whether a request of so many bytes may wait, too.
+    /// Returns whether there is room for a waiting request of `size` bytes.
     pub fn has_room(&self, size: usize) -> bool {
         self.queued_count() < self.limits.queue_count_max
             && self.queued_bytes.saturating_add(size) <= self.limits.queue_bytes_max
     }
 
-    /// Requests that wait, suspects or not.
+    /// Returns the number of waiting requests, suspects included.
     pub fn queued_count(&self) -> usize {
         self.queue.count() + self.suspects.iter().map(RequestList::count).sum::<usize>()
     }
 
-    /// What the least busy worker is given at a time of what waits, if there is one: as much as each other that has room, but no
-    /// more than `max`.
+    /// Returns the number of waiting requests that the least busy worker gets in a row. All workers with room get equal
+    /// shares of at most `max`.
     pub fn share(&self, max: usize) -> usize {
         self.queue.count().div_ceil(self.with_room.len().max(1)).min(max)
     }
 
-    /// Behind all others, or before them. A suspect that has come as far as can be waits behind those that may be innocent.
+    /// Queues a request behind or before all others. A suspect of the same step as before waits behind the others,
+    /// which may be innocent.
     pub fn enqueue(&mut self, requests: &mut Requests, key: usize, first: bool) {
         let Some(reference) = requests.reference(key) else { return };
         let Some(request) = requests.get_mut(key) else { return };
@@ -97,7 +98,7 @@ impl Service {
         }
     }
 
-    /// The key of the next request that waits; it does so no more.
+    /// Takes the next waiting request, and returns its key.
     pub fn dequeue(&mut self, requests: &mut Requests) -> Option<usize> {
         while let Some(reference) = self.queue.pop_front() {
             if requests.is(reference, RequestState::Queued) {
@@ -108,7 +109,7 @@ impl Service {
         None
     }
 
-    /// As `dequeue`, of the suspects of that step.
+    /// Takes the next suspect of that step, and returns its key.
     pub fn dequeue_suspect(&mut self, step: usize, requests: &mut Requests) -> Option<usize> {
         while let Some(reference) = self.suspects[step].pop_front() {
             if requests.is(reference, RequestState::Suspect { step }) {
@@ -119,7 +120,7 @@ impl Service {
         None
     }
 
-    /// A request waits no more.
+    /// Removes a request from the queue.
     pub fn leave_queue(&mut self, requests: &mut Requests, key: usize) {
         let Some(request) = requests.get_mut(key) else { return };
         let state = std::mem::replace(&mut request.state, RequestState::Moving);
@@ -131,7 +132,7 @@ impl Service {
         list.has_left(|reference| requests.is(reference, state));
     }
 
-    /// Since when the first of those that wait has been here.
+    /// Returns the arrival of the oldest waiting request.
     pub fn oldest(&self, requests: &Requests) -> Option<Duration> {
         let first = |list: &RequestList, state| {
             let mut waiting = list.iter().filter(|found| requests.is(*found, state));
@@ -142,7 +143,7 @@ impl Service {
         suspects.chain([first(&self.queue, RequestState::Queued)]).flatten().min()
     }
 
-    /// Since when the first suspect of that step has waited.
+    /// Returns the start of the wait of the first suspect of that step.
     pub fn suspect_since(&mut self, step: usize, requests: &Requests) -> Option<Duration> {
         while let Some(first) = self.suspects[step].first() {
             if requests.is(first, RequestState::Suspect { step }) {
@@ -153,7 +154,7 @@ impl Service {
         None
     }
 
-    /// The least busy worker that has room.
+    /// Returns the least busy worker with room.
     pub fn least_busy(&self) -> Option<u32> {
         self.with_room.first().map(|(_, _, index)| *index)
     }
@@ -162,7 +163,7 @@ impl Service {
         self.with_room.len()
     }
 
-    /// The worker changes as `change` says, and its place with it.
+    /// Applies `change` to the worker, and updates its place in the order.
     pub fn change(&mut self, reference: WorkerRef, worker: &mut Worker, change: impl FnOnce(&mut Worker)) {
         if worker.has_room() {
             self.with_room.remove(&(worker.outstanding, worker.turn, reference.index));
@@ -171,7 +172,7 @@ impl Service {
         self.place(reference, worker);
     }
 
-    /// A worker that is new here.
+    /// Places a worker that is new here.
     pub fn place(&mut self, reference: WorkerRef, worker: &mut Worker) {
         if worker.has_room() {
             self.next_turn += 1;
@@ -180,7 +181,7 @@ impl Service {
         }
     }
 
-    /// A worker that goes.
+    /// Removes a worker that goes.
     pub fn displace(&mut self, reference: WorkerRef, worker: &Worker) {
         self.with_room.remove(&(worker.outstanding, worker.turn, reference.index));
         self.worker_count -= 1;
@@ -191,14 +192,14 @@ impl Service {
     }
 }
 
-/// Who names a service.
+/// Kind of peer that names a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asks {
     Client,
     Worker,
 }
 
-/// All services, by place and by name.
+/// All services, by index and by name.
 #[derive(Debug, Default)]
 pub(super) struct Services {
     slab: Slab<Service>,
@@ -206,8 +207,8 @@ pub(super) struct Services {
 }
 
 impl Services {
-    /// The service of that name, which is there from now on; `None`: there are too many. Half of the places are for services
-    /// that have workers, so that nobody takes them all by asking for what does not exist.
+    /// Returns the service of that name, and creates it if needed. `None`: there are too many. Half of the places are
+    /// reserved for services with workers, so that clients cannot fill them all with requests for unknown services.
     pub fn open(&mut self, options: &Options, name: &[u8], asks: Asks) -> Option<usize> {
         if let Some(index) = self.by_name.get(name) {
             return Some(*index);
@@ -248,7 +249,7 @@ impl Services {
         self.slab.iter()
     }
 
-    /// Forgets services that have neither workers nor requests.
+    /// Forgets services without workers and without requests.
     pub fn close_unused(&mut self) {
         self.slab.retain(|_, service| {
             let is_used = !service.is_unused();

@@ -1,6 +1,6 @@
-//! Suspects: what several workers had and did not answer may be what ended them. The more workers had it, the fewer others are with it
-//! at the next one, and the last worker that it may have has it alone: so what kills its workers is found, and takes nothing
-//! else along.
+//! Suspects: requests that several workers had and did not answer. Such a request may have killed them. The more
+//! workers had it, the fewer other requests are with it at the next worker. The last permitted worker has it alone.
+//! This finds a request that kills its workers, and protects the others.
 
 use std::time::Duration;
 
@@ -9,26 +9,28 @@ use super::options::Limits;
 use super::workers::WorkerRef;
 use crate::outbox::Outbox;
 
-/// How many requests a worker may have that has a suspect, step by step.
+/// Most requests of a worker that has a suspect, by step.
 pub(super) const COMPANY: [u32; 3] = [64, 8, 1];
-/// Workers that a request may have in any company.
+/// Deliveries of a request without any suspicion.
 const UNSUSPECTED_DELIVERIES: u16 = 2;
 
 impl Limits {
-    /// Which of the steps a request has come to that so many workers had. `None`: none yet.
+    /// Returns the step of suspicion of a request that `deliveries` workers had. `None`: not suspect.
     pub(super) fn suspicion(&self, deliveries: u16) -> Option<usize> {
         let last = COMPANY.len() - 1;
         let left = self.deliveries_max.saturating_sub(1).saturating_sub(deliveries);
         let by_count = deliveries.checked_sub(UNSUSPECTED_DELIVERIES).map(|step| usize::from(step).min(last));
-        // Where fewer are left than there are steps, it begins further on; the last one is alone, unless it is the first.
+        // With fewer deliveries left than steps, the suspicion starts at a later step. The last delivery is alone,
+        // unless it is the first.
         let by_rest = last.checked_sub(left.into()).filter(|_| deliveries > 0);
         by_count.max(by_rest)
     }
 }
 
 impl Broker {
-    /// Gives suspects to workers that have few enough others. Where none has, the least busy one gets nothing new until it has, if
-    /// another one goes on meanwhile; what has waited for half as long as a request may goes to any.
+    /// Gives suspects to workers with few enough other requests. If there is none, the least busy worker gets nothing
+    /// new until it qualifies, provided that another worker continues meanwhile. A suspect that has waited for half of
+    /// the permitted time goes to any worker.
     pub(super) fn deal_suspects(&mut self, now: Duration, service: usize, out: &mut impl Outbox) {
         for (step, company) in COMPANY.into_iter().enumerate() {
             while let Some(found) = self.services.get_mut(service)
@@ -55,7 +57,8 @@ impl Broker {
         self.release(service);
     }
 
-    /// This worker, which has room, or the one that is kept free already, gets nothing new until it has fewer than so many.
+    /// Holds new requests back from this worker, which has room, until it has fewer than `company`. A worker that is
+    /// already kept free has priority.
     fn keep_free(&mut self, service: usize, worker: WorkerRef, company: u32) {
         let Some(found) = self.services.get_mut(service) else { return };
         let with_room_count = found.with_room_count();
@@ -74,7 +77,7 @@ impl Broker {
         self.change_worker(worker, |worker| worker.kept_below = company);
     }
 
-    /// No worker is kept free any more.
+    /// Ends the reservation of the worker that is kept free.
     fn release(&mut self, service: usize) {
         let reserved = self.services.get_mut(service).and_then(|found| found.reserved.take());
         if let Some(worker) = reserved {

@@ -1,4 +1,4 @@
-//! What time alone does: requests too old, workers that were silent or too slow, and clients that do not come back.
+//! Periodic sweep: requests that are too old, workers that are silent or too slow, and clients that do not come back.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl Broker {
         self.services.close_unused();
     }
 
-    /// After a change of permissions, workers that may not be any more have to go.
+    /// Removes workers that lost their permission after a change.
     fn look_at_permissions(&mut self, now: Duration, out: &mut impl Outbox) {
         if !self.permissions.take_change() {
             return;
@@ -64,7 +64,7 @@ impl Broker {
         }
     }
 
-    /// A worker has had a request for too long.
+    /// Handles a request that a worker has had for too long.
     fn take_from_slow(
         &mut self,
         now: Duration,
@@ -83,8 +83,8 @@ impl Broker {
         self.dispatch(now, service, out);
     }
 
-    /// Heartbeats to those of plain MDP that were told nothing else; and those that are idle and silent are gone. The connections
-    /// of others have heartbeats of their own.
+    /// Sends heartbeats to workers of plain MDP that got no other message lately. Idle silent ones are gone. The
+    /// connections of HSN1 workers have their own heartbeats.
     fn look_at_workers(&mut self, now: Duration, out: &mut impl Outbox) {
         let interval = milliseconds(self.options.heartbeat_ms);
         let silence = interval.saturating_mul(self.options.silent_heartbeats_max);

@@ -1,4 +1,5 @@
-//! The service broker on virtual time: each rule by itself, then a simulation of clients, workers and brokers that die.
+//! Tests of the service broker on virtual time: each rule by itself, then a simulation of clients, workers and brokers
+//! that die.
 
 mod absence;
 mod attention;
@@ -30,13 +31,13 @@ use crate::gate::OpenGate;
 use crate::gate::table::TableGate;
 use crate::outbox::{Outbox, Sent};
 
-/// Takes what the broker sends, except for those that are full or gone.
+/// Records the messages of the broker. Peers in `full` or `gone` get none.
 #[derive(Default)]
 struct Wire {
     sent: Vec<(String, Vec<Vec<u8>>)>,
     full: HashSet<String>,
     gone: HashSet<String>,
-    /// Requests and replies are too large for these.
+    /// Peers for which requests and replies are too large.
     narrow: HashSet<String>,
     /// Peers that the broker depends on.
     attended: BTreeSet<String>,
@@ -72,7 +73,7 @@ impl Outbox for Wire {
     }
 }
 
-/// A broker, its clock, and what it said.
+/// A broker, its clock, and its messages.
 struct Bench {
     broker: Broker,
     now: Duration,
@@ -83,12 +84,12 @@ fn request_id(client: char, number: u64) -> RequestId {
     RequestId { client: ClientId([client as u8; 16]), number }
 }
 
-/// A request of a client, which knows no replies to itself and those after it.
+/// Returns a request of a client that has all replies to earlier numbers.
 fn request(client: char, number: u64) -> Header {
     request_from(client, number, number, false)
 }
 
-/// One that was sent before.
+/// Returns a request that was sent before.
 fn again(client: char, number: u64) -> Header {
     request_from(client, number, number, true)
 }
@@ -134,13 +135,13 @@ impl Bench {
         Bench::new(Options { limits, ..Options::default() })
     }
 
-    /// A message of plain MDP, frame by frame.
+    /// Sends a message of plain MDP, frame by frame.
     fn frames(&mut self, peer: &str, frames: &[&[u8]]) {
         let message = Message::from_frames([peer.as_bytes()].iter().chain(frames));
         self.broker.handle_message(self.now, message, &mut self.wire);
     }
 
-    /// A message of HSN1. A request's service is the first of what is behind its header.
+    /// Sends a message of HSN1. For a request, the first item of `behind` is the service.
     fn send(&mut self, peer: &str, header: Header, behind: &[&[u8]]) {
         let (service, behind) = match (header, behind) {
             (Header::Request { .. }, [service, body @ ..]) => (Some(*service), body),
@@ -152,18 +153,18 @@ impl Bench {
         });
     }
 
-    /// A worker of HSN1 is there.
+    /// Connects a worker of HSN1.
     fn ready(&mut self, peer: &str, capacity: u32) {
         self.ready_with(peer, capacity, &[]);
     }
 
-    /// The same, and has these.
+    /// Connects a worker of HSN1 that reports these numbers.
     fn ready_with(&mut self, peer: &str, capacity: u32, ranges: &[(char, u64, u64)]) {
         self.broker.handle_peer(peer.as_bytes(), true, &mut self.wire);
         self.send(peer, Header::Ready { capacity }, &[b"echo", &held(ranges)]);
     }
 
-    /// A request for `echo`, whose body is the number.
+    /// Sends a request for `echo`. Its body is the number.
     fn ask(&mut self, peer: &str, client: char, number: u64) {
         self.send(peer, request(client, number), &[b"echo", number.to_string().as_bytes()]);
     }
@@ -172,11 +173,11 @@ impl Bench {
         self.send(peer, finish(client, number), &[b"done"]);
     }
 
-    /// Time passes, and the broker is told whenever it wants to be.
+    /// Advances the time. The broker is called at each of its deadlines.
     fn pass(&mut self, ms: u64) {
         let end = self.now + Duration::from_millis(ms);
         while let Some(next) = self.broker.next_timeout(self.now).filter(|next| *next < end) {
-            // Its own steps are of five milliseconds at least.
+            // The broker's own steps are at least five milliseconds.
             self.now = next.max(self.now + Duration::from_millis(1)).min(end);
             self.broker.handle_timeout(self.now, &mut self.wire);
         }
@@ -188,23 +189,23 @@ impl Bench {
         self.broker.handle_gone(self.now, peer.as_bytes(), &mut self.wire);
     }
 
-    /// What was sent since, byte by byte.
+    /// Returns the raw messages since the last call.
     fn raw(&mut self) -> Vec<(String, Vec<Vec<u8>>)> {
         std::mem::take(&mut self.wire.sent)
     }
 
-    /// What was sent since, a line each; WELCOME and heartbeats left out.
+    /// Returns the messages since the last call, a line each, without WELCOME and heartbeats.
     fn said(&mut self) -> Vec<String> {
         self.raw().into_iter().filter_map(|(peer, frames)| line(&peer, &frames)).collect()
     }
 
-    /// As `said`, of one peer.
+    /// Returns the lines of `said` for one peer.
     fn said_to(&mut self, to: &str) -> Vec<String> {
         let prefix = format!("{to}: ");
         self.said().into_iter().filter_map(|line| line.strip_prefix(&prefix).map(str::to_owned)).collect()
     }
 
-    /// Nothing is left but who is connected.
+    /// Checks that no request is left. Peers may be connected.
     fn assert_quiet(&self) {
         let report = self.broker.report(self.now);
         assert_eq!((report.open, report.open_bytes, report.unread_bytes), (0, 0, 0), "{report:?}");
@@ -228,7 +229,7 @@ fn name(id: RequestId) -> String {
     format!("{client}/{}", id.number)
 }
 
-/// What was said, to be read.
+/// Returns the message as readable text.
 fn line_of(frames: &[Vec<u8>]) -> String {
     let texts = frames.iter().map(|frame| match Address::parse(frame) {
         Some(id) => format!("<{}>", name(id)),

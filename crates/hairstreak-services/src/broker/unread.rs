@@ -1,4 +1,4 @@
-//! Clients that do not read: their replies wait, up to a limit, and their requests with them.
+//! Clients that do not read: their replies wait up to a limit, and their requests wait too.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use super::requests::{RequestState, size_of_frames};
 use super::window::Slot;
 use crate::outbox::{Outbox, Sent};
 
-/// Clients in one turn of those that are tried again.
+/// Most clients in one round of retries.
 const RETRY_COUNT_MAX: usize = 256;
 
 impl Broker {
-    /// To the client, or behind what waits for it already. `answers`: the number that is answered by it, and what is known of
-    /// that then. Returns whether it was not lost.
+    /// Sends a reply to the client, or queues it behind unread ones. `answers` is the answered number and the state of
+    /// its slot afterwards. Returns whether the reply was kept.
     pub(super) fn send_reply(
         &mut self,
         client: usize,
@@ -44,7 +44,7 @@ impl Broker {
         let has_room = !found.has_missed_some
             && found.backlog_bytes.saturating_add(size) <= self.options.replies_bytes_max
             && self.has_room_for(size);
-        // One of plain MDP that is gone has nowhere to come back to.
+        // A disconnected client of plain MDP cannot come back.
         if has_room && (uses_hsn1 || found.routing_id.is_some()) {
             self.push_unread(client, answers, head, body);
             return true;
@@ -58,8 +58,9 @@ impl Broker {
         false
     }
 
-    /// A client that numbers its requests missed a part of a reply: it is told that there is none, before all that it misses.
-    /// That has room always: there is one for each request that was taken.
+    /// Tells a client that numbers its requests that it missed a part of a reply, so that there is no reply. The
+    /// refusal comes before the missed messages. There is always room for it: each taken request has at most one
+    /// refusal.
     pub(super) fn refuse_rest(&mut self, client: usize, request: RequestId, out: &mut impl Outbox) {
         let Some(found) = self.clients.get(client) else { return };
         if !found.uses_hsn1() {
@@ -75,7 +76,7 @@ impl Broker {
         }
     }
 
-    /// A reply is more than one message may have. Returns whether its client is told.
+    /// Handles a reply that exceeds one message. Returns whether the client is told.
     fn refuse_too_large(
         &mut self,
         client: usize,
@@ -101,7 +102,7 @@ impl Broker {
         }
     }
 
-    /// A reply waits for its client.
+    /// Queues a reply for its client.
     fn push_unread(&mut self, client: usize, answers: Option<(u64, Slot)>, head: &[&[u8]], body: &[Bytes]) {
         let uses_hsn1 = self.clients.get(client).is_some_and(|client| client.uses_hsn1());
         let answers = match answers {
@@ -117,13 +118,13 @@ impl Broker {
         self.note_stalled(client);
     }
 
-    /// Whether so many bytes more may wait, of all services.
+    /// Returns whether there is room for `size` more bytes of all services.
     pub(super) fn has_room_for(&self, size: usize) -> bool {
         let taken = self.requests.bytes + self.clients.backlog_bytes;
         taken.saturating_add(size) <= self.options.bytes_max
     }
 
-    /// The client is tried again as long as something waits for it, and it is there.
+    /// Adds the client to the retry list, if it is connected and has unread replies.
     pub(super) fn note_stalled(&mut self, client: usize) {
         if let Some(found) = self.clients.get_mut(client)
             && !found.is_stalled
@@ -135,12 +136,12 @@ impl Broker {
         }
     }
 
-    /// What clients and workers had no room for, of some of them.
+    /// Retries the messages that some clients and workers had no room for.
     pub(super) fn retry(&mut self, now: Duration, out: &mut impl Outbox) {
         for _ in 0..self.stalled.len().min(RETRY_COUNT_MAX) {
             let Some(client) = self.stalled.pop_front() else { break };
             let Some(found) = self.clients.get_mut(client) else { continue };
-            // Another client may have the place by now, and be here for itself.
+            // Another client may have the index by now, with its own entry in the list.
             if std::mem::take(&mut found.is_stalled) {
                 self.flush_unread(now, client, out);
                 self.note_stalled(client);
@@ -154,7 +155,7 @@ impl Broker {
         }
     }
 
-    /// Sends a client what waits for it, as far as it has room.
+    /// Sends a client its unread replies, as far as it has room.
     fn flush_unread(&mut self, now: Duration, client: usize, out: &mut impl Outbox) {
         while let Some(found) = self.clients.get(client) {
             let Some(routing_id) = &found.routing_id else { return };
@@ -174,7 +175,7 @@ impl Broker {
         }
     }
 
-    /// A client that missed replies says again what is open, if it is told to. Returns whether it misses nothing.
+    /// Asks a client that missed replies to resend its open requests. Returns whether no such message is pending.
     fn welcome_again(&mut self, client: usize, out: &mut impl Outbox) -> bool {
         let welcome = Header::Welcome { broker: self.id, heartbeat_ms: self.options.heartbeat_ms }.encode();
         let Some(found) = self.clients.get_mut(client) else { return false };
@@ -186,7 +187,7 @@ impl Broker {
         !found.has_missed_some
     }
 
-    /// A request, which is in no list, waits there if its client does not read. Returns whether it does.
+    /// Parks a request, which is in no list, if its client does not read. Returns whether it is parked.
     pub(super) fn park_if_stalled(&mut self, key: usize) -> bool {
         let Some(reference) = self.requests.reference(key) else { return true };
         let Some(request) = self.requests.get_mut(key) else { return true };
@@ -199,7 +200,7 @@ impl Broker {
         true
     }
 
-    /// What waited for the client to read waits for a worker again.
+    /// Moves parked requests of the client back to the queue.
     fn unpark(&mut self, now: Duration, client: usize, out: &mut impl Outbox) {
         let Some(found) = self.clients.get_mut(client) else { return };
         let parked = std::mem::take(&mut found.parked);

@@ -1,49 +1,49 @@
-//! `Window`: what became of a client's requests, by number, from the first that is open.
+//! `Window`: the states of a client's requests, by number, from the first open one.
 
 use std::collections::VecDeque;
 
 use super::workers::WorkerRef;
 
-/// What became of one number.
+/// State of one number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Slot {
-    /// Nothing is known of it.
+    /// Nothing is known of the number.
     #[default]
     Unknown,
-    /// It is the broker's, under this key.
+    /// The broker has the request, under this key.
     Open(usize),
-    /// Its reply waits until the client reads.
+    /// The reply waits until the client reads.
     Unread,
-    /// This worker replied, or says that it has it. It may be gone.
+    /// This worker replied, or reports that it has the request. The worker may be gone.
     With(WorkerRef),
 }
 
 /// The slots of the numbers from `first` on.
 ///
-/// Those up to the last number that the client itself has used are its own; workers have told of the others.
+/// The slots up to the last number that the client used are its own. Workers have reported the others.
 #[derive(Debug)]
 pub(super) struct Window {
     first: u64,
     slots: VecDeque<Slot>,
-    /// The number behind the last one of its own.
+    /// End of the client's own numbers.
     own_end: u64,
 }
 
-/// Slots of windows, counted.
+/// Counts of slots in windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SlotCounts {
-    /// Of numbers that the clients have used.
+    /// Slots of numbers that the clients have used.
     pub own: usize,
-    /// Of others, which workers have told of.
+    /// Slots of other numbers, which workers have reported.
     pub told: usize,
 }
 
-/// What a worker's list says of one client.
+/// Result of a worker's report about one client.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     /// Numbers that there was room for.
     pub count: usize,
-    /// The keys of those that are open.
+    /// Keys of the open requests among them.
     pub open: Vec<usize>,
 }
 
@@ -52,7 +52,7 @@ impl Window {
         Window { first, slots: VecDeque::new(), own_end: 0 }
     }
 
-    /// How many slots it has.
+    /// Returns the number of slots.
     pub fn size(&self) -> usize {
         self.slots.len()
     }
@@ -62,13 +62,13 @@ impl Window {
         SlotCounts { own, told: self.slots.len() - own }
     }
 
-    /// How many slots of its own it would have with this number among them; `size_with` says that there may be so many.
+    /// Returns the number of own slots if this number is added. The caller checks the limit with `size_with`.
     pub fn own_with(&self, number: u64) -> usize {
         let end = self.own_end.max(number.saturating_add(1));
         usize::try_from(end.saturating_sub(self.first)).unwrap_or(usize::MAX)
     }
 
-    /// Whether nothing is known of any number.
+    /// Returns whether nothing is known of any number.
     pub fn is_blank(&self) -> bool {
         self.slots.iter().all(|slot| *slot == Slot::Unknown)
     }
@@ -82,13 +82,13 @@ impl Window {
         index.and_then(|index| self.slots.get(index)).copied().unwrap_or_default()
     }
 
-    /// How many slots it would have with this number among them, if that is none it has forgotten.
+    /// Returns the number of slots if this number is added. `None`: the number is already forgotten.
     pub fn size_with(&self, number: u64) -> Option<usize> {
         let index = number.checked_sub(self.first)?;
         Some(usize::try_from(index).unwrap_or(usize::MAX).saturating_add(1).max(self.slots.len()))
     }
 
-    /// A number of its client's own; `size_with` said that there is room.
+    /// Sets a number of the client's own. The caller has checked the room with `size_with`.
     pub fn set(&mut self, number: u64, slot: Slot) {
         let Some(index) = number.checked_sub(self.first).map(|index| index as usize) else { return };
         if index >= self.slots.len() {
@@ -101,7 +101,8 @@ impl Window {
         self.own_end = self.own_end.max(number.saturating_add(1));
     }
 
-    /// A worker has the numbers from `first` to `last`, as far as so many slots can say: what is beyond costs nothing.
+    /// Notes that a worker has the numbers from `first` to `last`. Numbers beyond `size_max` slots are ignored at no
+    /// cost.
     pub fn tell(&mut self, first: u64, last: u64, worker: WorkerRef, size_max: usize) -> Told {
         let size_max = size_max.max(self.slots.len()) as u64;
         let end = last.checked_sub(self.first).map_or(0, |offset| offset.saturating_add(1));
@@ -117,7 +118,7 @@ impl Window {
         for slot in self.slots.range_mut(start..end) {
             match slot {
                 Slot::Open(key) => told.open.push(*key),
-                // Of several that have it, who spoke last is the surest to live.
+                // Of several workers that have the request, the last to report is the most likely to live.
                 Slot::With(_) | Slot::Unknown => *slot = Slot::With(worker),
                 Slot::Unread => {}
             }
@@ -125,20 +126,20 @@ impl Window {
         told
     }
 
-    /// The number behind the last slot.
+    /// Returns the number after the last slot.
     pub fn end(&self) -> u64 {
         self.first.saturating_add(self.slots.len() as u64)
     }
 
-    /// How many slots it would have if it began there, before where it does.
+    /// Returns the number of slots if the window began at `first`, before its current start.
     pub fn size_from(&self, first: u64) -> usize {
         usize::try_from(self.first.saturating_sub(first))
             .unwrap_or(usize::MAX)
             .saturating_add(self.slots.len())
     }
 
-    /// Has slots from `first` on, if it began behind it. Where it would have more than so many it forgets all it has: `first` is
-    /// what counts.
+    /// Extends the window to begin at `first`, if it begins later. If the window would have more than `size_max` slots,
+    /// its slots are dropped: the new start has priority.
     pub fn begin_at(&mut self, first: u64, size_max: usize) {
         if first >= self.first {
             return;
@@ -152,7 +153,7 @@ impl Window {
         self.first = first;
     }
 
-    /// Forgets what is below `first`. `ended` is called with the keys of what was still open there.
+    /// Drops the slots below `first`. `ended` is called with the keys of the open requests among them.
     pub fn advance(&mut self, first: u64, mut ended: impl FnMut(usize)) {
         while self.first < first {
             match self.slots.pop_front() {
@@ -167,7 +168,7 @@ impl Window {
         }
     }
 
-    /// Forgets the front as far as nothing is known there: for a client that does not say itself which is its first.
+    /// Drops unknown slots at the front. Used for a client that does not send its first number.
     pub fn advance_to_known(&mut self) {
         while let Some(Slot::Unknown) = self.slots.front() {
             self.slots.pop_front();
@@ -175,7 +176,7 @@ impl Window {
         }
     }
 
-    /// The keys of what is open.
+    /// Returns the keys of the open requests.
     pub fn open(&self) -> impl Iterator<Item = usize> + '_ {
         self.slots.iter().filter_map(|slot| match slot {
             Slot::Open(key) => Some(*key),

@@ -11,14 +11,14 @@ use super::held::HeldAllowance;
 use super::request_list::RequestList;
 use super::suspects::COMPANY;
 
-/// A worker by its place; another one that has the place later is another.
+/// Reference to a worker by its index. A later worker at the same index has another serial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkerRef {
     pub index: u32,
     serial: u32,
 }
 
-/// How a worker is spoken to.
+/// Protocol of a worker or a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dialect {
     Plain(Version),
@@ -31,36 +31,37 @@ pub(super) struct Worker {
     pub service: usize,
     pub dialect: Dialect,
     pub capacity: u32,
-    /// Requests that it has, those it has had for too long included.
+    /// Requests at the worker, overdue ones included.
     pub outstanding: u32,
-    /// Of those, what was taken from it because it was too slow, or nobody waits for any more; it may still work on them.
+    /// Overdue requests among them: they were taken from the slow worker, or are no longer wanted. The worker may still
+    /// work on them.
     pub overdue: HashSet<RequestId>,
-    /// Suspects that it has, by step.
+    /// Suspects at the worker, by step.
     pub suspects: [u32; COMPANY.len()],
-    /// It gets nothing new until it has fewer than these, because of a suspect that waits for it.
+    /// Limit of requests below which the worker gets new ones, because a suspect waits for it.
     pub kept_below: u32,
-    /// It wants nothing new.
+    /// Set if the worker accepts no new requests.
     pub drains: bool,
-    /// It had no room for what it was to get.
+    /// Set if the worker had no room for a request.
     pub is_full: bool,
-    /// What it may tell of that it has from before.
+    /// Allowance for its reports of requests from before.
     pub held: HeldAllowance,
-    /// When it answered the last time: a plain one began with the next one then.
+    /// Time of the last answer. A worker of plain MDP began its next request then.
     pub answered: Duration,
-    /// When it was heard of.
+    /// Time of the last message from the worker.
     pub heard: Duration,
-    /// When it was sent something.
+    /// Time of the last message to the worker.
     pub told: Duration,
-    /// Requests that it has, without those that were taken from it.
+    /// Requests at the worker, without the overdue ones.
     pub has: RequestList,
-    /// Requests that it has from before, and is asked for when it has room for them.
+    /// Requests that the worker has from before. It is asked for them when it has room.
     pub kept: RequestList,
-    /// Its place in the order of those that are equally busy.
+    /// Place in the order of equally busy workers.
     pub turn: u64,
     serial: u32,
 }
 
-/// Requests that one worker has at most: those that it announced room for, and those that it has from before.
+/// Most requests of one worker: the ones within its announced capacity, and the ones that it has from before.
 const OUTSTANDING_MAX: u32 = 131_072;
 
 #[derive(Debug, Default)]
@@ -70,40 +71,41 @@ pub(super) struct Workers {
 }
 
 impl Worker {
-    /// Whether it may be asked for one more that it has from before.
+    /// Returns whether the worker may be asked for one more request that it has from before.
     pub fn has_room_again(&self) -> bool {
         self.outstanding < OUTSTANDING_MAX
     }
 
-    /// It has said something of this one. Returns whether that was overdue.
+    /// Notes that the worker has sent something about this request. Returns whether the request was overdue.
     pub fn remove_overdue(&mut self, id: RequestId) -> bool {
         !self.overdue.is_empty() && self.overdue.remove(&id)
     }
 
-    /// Whether it may have one more.
+    /// Returns whether the worker may get one more request.
     pub fn has_room(&self) -> bool {
         self.may_be_given() && self.working() < self.company_max().min(self.kept_below)
     }
 
-    /// How many it may have, because of its suspects.
+    /// Returns the most requests of the worker, because of its suspects.
     fn company_max(&self) -> u32 {
         let last = self.suspects.iter().rposition(|count| *count > 0);
         last.map_or(u32::MAX, |step| COMPANY[step])
     }
 
-    /// The same, if no request were suspect. A plain worker that is late with one does not get it once more: it would not know it
-    /// again.
+    /// Returns whether the worker may get one more request, apart from suspects. A worker of plain MDP with an overdue
+    /// request gets no further one: it could get the same request again and not recognize it.
     pub fn may_be_given(&self) -> bool {
         let may = self.overdue.is_empty() || self.dialect == Dialect::Hsn1;
         may && !self.drains && !self.is_full && self.outstanding < self.capacity
     }
 
-    /// When it began with what it was given then, if it has not ended that. Who has several at a time begins at once.
+    /// Returns the time at which the worker began a request given at `given` and not yet finished. A worker with
+    /// several requests at a time begins at once.
     pub fn began(&self, given: Duration) -> Duration {
         if self.dialect == Dialect::Hsn1 { given } else { given.max(self.answered) }
     }
 
-    /// Requests that it has, but for those that it is late with.
+    /// Returns the number of requests at the worker, without the overdue ones.
     pub fn working(&self) -> u32 {
         self.outstanding - self.overdue.len() as u32
     }
@@ -147,7 +149,7 @@ impl Workers {
         WorkerRef { index: index as u32, serial }
     }
 
-    /// The worker that has this place now.
+    /// Returns the reference of the worker at this index.
     pub fn reference(&self, index: u32) -> Option<WorkerRef> {
         self.slab.get(index as usize).map(|worker| WorkerRef { index, serial: worker.serial })
     }
@@ -165,19 +167,19 @@ impl Workers {
         self.slab.get_mut(worker.index as usize).filter(|found| found.serial == worker.serial)
     }
 
-    /// The worker was heard of.
+    /// Notes a message from the worker.
     pub fn note_heard(&mut self, now: Duration, worker: WorkerRef) {
         if let Some(worker) = self.get_mut(worker) {
             worker.heard = now;
         }
     }
 
-    /// Whether the worker, which is to be of that service, says what it said, if it is asked again.
+    /// Returns whether the worker of that service repeats its answer when it is asked again.
     pub fn can_ask_again(&self, worker: WorkerRef, service: usize) -> bool {
         self.get(worker).is_some_and(|worker| worker.dialect == Dialect::Hsn1 && worker.service == service)
     }
 
-    /// All that are there.
+    /// Returns all workers.
     pub fn all(&self) -> impl Iterator<Item = (WorkerRef, &Worker)> {
         self.slab
             .iter()

@@ -1,5 +1,5 @@
-//! `BrokerConnection`: a connection to a broker of plain MDP. Its replies carry no number, so each connection has one request under way at most,
-//! and one whose reply may come still is not used again.
+//! `BrokerConnection`: a connection to a broker of plain MDP. Its replies carry no number, so a connection has one
+//! request in progress at most. A connection with an outstanding reply is not used again.
 
 use hairstreak_socket::monitor::ConnectionId;
 use hairstreak_socket::{Dealer, Outgoing, SendError};
@@ -14,9 +14,9 @@ pub(super) struct BrokerConnection {
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     number: u64,
-    /// Tells this asking from others.
+    /// Tells this attempt from others.
     run: u64,
-    /// Parts of its reply so far.
+    /// Parts of the reply so far.
     part_count: u32,
     connection: ConnectionId,
 }
@@ -26,12 +26,12 @@ impl BrokerConnection {
         BrokerConnection { dealer, under_way: None }
     }
 
-    /// The request that is under way.
+    /// Returns the number of the request in progress.
     pub fn number(&self) -> Option<u64> {
         self.under_way.map(|under_way| under_way.number)
     }
 
-    /// Sends a request, if none is under way and there is a broker. `run` tells this asking from others.
+    /// Sends a request, if none is in progress and a broker is connected. `run` tells this attempt from others.
     pub fn send(&mut self, number: u64, run: u64, message: Outgoing<'_>) -> Result<(), SendError> {
         if self.under_way.is_some() {
             return Err(SendError::WouldBlock);
@@ -42,7 +42,7 @@ impl BrokerConnection {
         Ok(())
     }
 
-    /// A part of a reply has come. Returns whose it is, and its place.
+    /// Takes a part of a reply. Returns the number of the request and the place of the part.
     pub fn take(&mut self, is_final: bool) -> Option<(u64, PartPlace)> {
         let under_way = self.under_way.as_mut()?;
         let place = PartPlace { run: under_way.run, index: under_way.part_count, is_final };
@@ -54,8 +54,8 @@ impl BrokerConnection {
         Some(part)
     }
 
-    /// Whether the request that is under way went to somebody who is there no more, and has forgotten all. A request that went to
-    /// the next one instead, just then, counts as lost, too.
+    /// Returns whether the peer of the request in progress is gone, and the request with it. A request that went to the
+    /// next peer at that very moment also counts as lost.
     pub fn has_lost(&self) -> bool {
         self.under_way.is_some_and(|under_way| self.connection_id() != Some(under_way.connection))
     }

@@ -1,4 +1,4 @@
-//! `Driver`: the client's socket, or sockets, which broker it is connected to, and what each message changes.
+//! `Driver`: the sockets of a client, its current broker, and the effect of each message.
 //!
 //! ```text
 //! unknown --- a peer that speaks HSN1 ---> greeting --- WELCOME ---> hsn1
@@ -7,9 +7,9 @@
 //!    +--- the peer is gone for longer than the wait: the next broker --+
 //! ```
 //!
-//! WELCOME comes with each connection: whatever is open is sent then, or again. So no call has to watch the connection. A plain
-//! broker says nothing: that its connection is another is seen by looking, and what was under way is sent again, too, by a
-//! connection that nothing was asked on.
+//! Each connection begins with WELCOME. The client then sends its open requests, or resends them, so no call has to
+//! watch the connection. A plain broker sends no greeting: the client checks for a new connection by polling. It
+//! resends the request in progress on a fresh connection.
 
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -28,10 +28,10 @@ use super::open::{Next, OpenRequests};
 use super::options::ClientOptions;
 use crate::admission::Admission;
 
-/// A broker remembers a client that is gone for a minute, unless it has as many as it may; one that was gone for longer than this
-/// does not rely on it.
+/// Longest absence after which the client relies on the broker's memory. A broker remembers a client that is gone for a
+/// minute, unless it has reached its limit of clients.
 const TRUST_TIME: Duration = Duration::from_secs(30);
-/// How often the connection and the times of requests are looked at.
+/// Interval between two checks of the connection and of the deadlines of requests.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,31 +45,31 @@ enum Mode {
 #[derive(Debug)]
 pub(super) struct Driver {
     context: Context,
-    /// The first is there always, the others are for a plain broker.
+    /// The first connection always exists. The others are for a plain broker.
     connections: Vec<BrokerConnection>,
     brokers: Vec<String>,
-    /// Which of them it is.
+    /// Index of the current broker.
     current: usize,
-    /// First sockets so far, and sets of them.
+    /// Number of first sockets so far. `change_count` is the number of sets of sockets.
     generation: u64,
     change_count: u64,
-    /// Requests to plain brokers so far, each time that one was sent.
+    /// Requests sent to plain brokers so far, resends included.
     asked_count: u64,
-    /// To be woken when the sockets are others.
+    /// Wakers for a change of the sockets.
     watchers: Vec<Waker>,
     mode: Mode,
     id: ClientId,
     pub open: OpenRequests,
-    /// Numbers from this one on have not been sent on this connection, or to a plain broker; unless they are under way.
+    /// First number that was not sent on this connection. For a plain broker, later requests may be in progress.
     unsent: u64,
-    /// Since when there is no peer, or none that says anything.
+    /// Start of the outage: no broker is connected, or it does not answer. `None` while it answers.
     alone_since: Option<Instant>,
     next_look: Instant,
-    /// When the broker was there, the last time that was looked.
+    /// Time of the last check that found the broker connected.
     heard: Instant,
-    /// How the node answered the first socket.
+    /// Verdict of the node on the first socket.
     admission: Admission,
-    /// Brokers that have refused this program, one after the other.
+    /// Brokers in a row that refused this program.
     refused_count: usize,
     options: ClientOptions,
 }
@@ -105,23 +105,23 @@ impl Driver {
         })
     }
 
-    /// The socket, of several the first.
+    /// Returns the first socket.
     pub fn dealer(&self) -> &Dealer {
-        // INVARIANT: made with one, which is only ever replaced.
+        // INVARIANT: made with one connection, which is only ever replaced.
         &self.connections[0].dealer
     }
 
-    /// Tells the socket from those before it.
+    /// Returns a number that changes with the first socket.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Tells the sockets from what they were before.
+    /// Returns a number that changes with the set of sockets.
     pub fn change_count(&self) -> u64 {
         self.change_count
     }
 
-    /// All sockets, and what is to be waited for.
+    /// Returns all sockets, and the events to wait for.
     pub fn sockets(&self) -> impl Iterator<Item = (&Dealer, Interest)> {
         let is_held_up = match self.mode {
             Mode::Unknown => true,
@@ -136,12 +136,12 @@ impl Driver {
         self.connections.iter().map(move |connection| (&connection.dealer, interest(connection)))
     }
 
-    /// Whether messages may come by more than one socket.
+    /// Returns whether messages may come by more than one socket.
     pub fn is_plain(&self) -> bool {
         self.mode == Mode::Plain
     }
 
-    /// Wakes it once, when the sockets are others.
+    /// Wakes `waker` once when the sockets change.
     pub fn wake_when_changed(&mut self, waker: Waker) {
         if !self.watchers.iter().any(|watcher| watcher.will_wake(&waker)) {
             self.watchers.push(waker);
@@ -153,7 +153,7 @@ impl Driver {
         self.watchers.drain(..).for_each(Waker::wake);
     }
 
-    /// Whether the broker numbers requests; `None`: there is no broker yet.
+    /// Returns whether the broker numbers requests. `None`: there is no broker yet.
     pub fn uses_hsn1(&self) -> Option<bool> {
         match self.mode {
             Mode::Unknown => None,
@@ -162,22 +162,22 @@ impl Driver {
         }
     }
 
-    /// Which broker it is.
+    /// Returns the address of the current broker.
     pub fn broker(&self) -> &str {
         &self.brokers[self.current]
     }
 
-    /// No longer than this should be waited for a message.
+    /// Returns the longest time to wait for a message.
     pub fn patience(&self) -> Duration {
         LOOK_INTERVAL
     }
 
-    /// Whether the kind of broker is known, so that messages can be waited for.
+    /// Returns whether the kind of broker is known, so that messages can be waited for.
     pub fn is_connected(&self) -> bool {
         self.mode != Mode::Unknown
     }
 
-    /// Sends what has not been sent, as far as there is room.
+    /// Sends unsent requests, as far as there is room.
     pub fn flush(&mut self) {
         match self.mode {
             Mode::Hsn1 { broker } => self.flush_hsn1(broker),
@@ -209,8 +209,7 @@ impl Driver {
         }
     }
 
-    /// Requests go out as far as there are connections with none under way, and there are more connections where there are more
-    /// requests.
+    /// Sends requests on idle connections. Further requests open further connections.
     fn flush_plain(&mut self) {
         while let Some(number) = self.next_plain() {
             let version = self.options.plain_version;
@@ -239,7 +238,7 @@ impl Driver {
         }
     }
 
-    /// The next request that is not under way with a plain broker.
+    /// Returns the next request that is not in progress at a plain broker.
     fn next_plain(&self) -> Option<u64> {
         let mut number = self.open.next_from(self.unsent)?;
         while self.connection_of(number).is_some() {
@@ -252,7 +251,7 @@ impl Driver {
         self.connections.iter().position(|connection| connection.number() == Some(number))
     }
 
-    /// One more connection to the plain broker, if all are busy and there may be more. Who waits is told when it is there.
+    /// Opens one more connection to the plain broker, if all are busy and the limit permits. Waiting callers are woken.
     fn add_connection(&mut self) {
         let are_busy = self.connections.iter().all(|connection| connection.number().is_some());
         if are_busy
@@ -264,8 +263,8 @@ impl Driver {
         }
     }
 
-    /// Another connection in the place of one whose reply may come still, and would be taken for the next one's. What was under way
-    /// there is sent again, unless it is open no more.
+    /// Replaces a connection with an outstanding reply, which would be taken for the reply to the next request. The
+    /// request in progress there is sent again if it is still open.
     fn replace_connection(&mut self, index: usize) {
         let Some(number) = self.connections.get(index).and_then(BrokerConnection::number) else { return };
         let Some((dealer, admission)) = self.connection_to(self.current) else { return };
@@ -278,7 +277,7 @@ impl Driver {
         self.have_changed();
     }
 
-    /// Takes what is here, of all sockets.
+    /// Takes all available messages of all sockets.
     pub fn receive(&mut self) {
         let mut index = 0;
         while let Some(connection) = self.connections.get(index) {
@@ -289,7 +288,7 @@ impl Driver {
         }
     }
 
-    /// A message came by the first socket.
+    /// Takes a message of the first socket.
     pub fn take(&mut self, message: Message) {
         self.take_from(0, message);
     }
@@ -329,7 +328,8 @@ impl Driver {
 
     fn take_hsn1(&mut self, command: FromBroker<'_>) {
         match command {
-            // A request of plain MDP may have gone to it, which makes the connection a plain client's.
+            // A request of plain MDP may have gone to this broker. The broker would then treat the connection as a
+            // plain client.
             FromBroker::Welcome { .. } if self.mode == Mode::Plain => self.connect_anew(self.current),
             FromBroker::Welcome { broker, .. } => {
                 if self.heard.elapsed() > TRUST_TIME {
@@ -353,7 +353,7 @@ impl Driver {
         }
     }
 
-    /// Withdraws a request: what comes for it is dropped.
+    /// Withdraws a request. Its later replies are dropped.
     pub fn withdraw(&mut self, number: u64) {
         if !self.open.withdraw(number) {
             return;
@@ -365,7 +365,7 @@ impl Driver {
         match self.mode {
             Mode::Hsn1 { .. } => {
                 let header = Header::Cancel { request: RequestId { client: self.id, number } }.encode();
-                // One that does not go is no loss: the broker forgets it in time.
+                // A lost command does no harm: the broker forgets the request in time.
                 let _ = self.dealer().try_send(header.as_ref());
             }
             Mode::Plain => {
@@ -377,7 +377,7 @@ impl Driver {
         }
     }
 
-    /// Time has passed: gives up what waited too long, and looks for the broker.
+    /// Gives up overdue requests, and checks the connection to the broker.
     pub fn look(&mut self, now: Instant) {
         if now < self.next_look && self.is_connected() {
             return;
@@ -400,7 +400,8 @@ impl Driver {
         if let Some(peer) = peers.first() {
             match (self.mode, hsn1::is_spoken_by(&peer.properties)) {
                 (Mode::Unknown, true) => self.mode = Mode::Greeting,
-                // What a broker that numbers had may be done twice here, and is asked for all the same.
+                // Work of a broker that numbers requests may be done a second time here. The requests are sent all the
+                // same.
                 (Mode::Unknown | Mode::Hsn1 { .. } | Mode::Greeting, false) => {
                     (self.mode, self.unsent) = (Mode::Plain, 0);
                     self.flush();
@@ -422,7 +423,7 @@ impl Driver {
         }
     }
 
-    /// The broker does not let this program in. Requests fail if every other broker refuses, too.
+    /// Handles a broker that refuses this program. Requests fail if all brokers refuse.
     fn is_refused(&mut self, reason: String) {
         let broker_count = self.brokers.len();
         self.refused_count = broker_count.min(self.refused_count + 1);
@@ -438,7 +439,7 @@ impl Driver {
         }
     }
 
-    /// Goes to a broker by a connection of its own, as if nothing had been sent.
+    /// Goes to a broker on a new connection. All open requests count as unsent.
     fn connect_anew(&mut self, broker: usize) {
         let Some((dealer, admission)) = self.connection_to(broker) else { return };
         self.admission = admission;

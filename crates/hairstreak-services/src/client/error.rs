@@ -1,4 +1,4 @@
-//! The errors of a client, one enum per operation.
+//! Errors of a client, one enum per operation.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use hairstreak_wire::hsn1::Refusal;
 use hairstreak_wire::mdp::SERVICE_NAME_SIZE_MAX;
 use thiserror::Error;
 
-/// Why a client could not be opened.
+/// Reason that a client could not be opened.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// There is no broker in the list.
@@ -24,45 +24,45 @@ pub enum ClientError {
     Random(#[source] std::io::Error),
 }
 
-/// Why a request has no reply.
+/// Reason that a request has no reply.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum RequestError {
-    /// No service can be called so.
+    /// The name is not valid for a service.
     #[error("a service's name of {0} bytes: it must have 1 to {SERVICE_NAME_SIZE_MAX}")]
     ServiceName(usize),
-    /// The time was over; the request is withdrawn. A worker may have done it, or may be about to.
+    /// The timeout has expired, and the request is withdrawn. A worker may have done it, or may still do it.
     #[error("no reply within {0:?}")]
     TimedOut(Duration),
-    /// The broker or the worker says that there will be no reply.
+    /// The broker or the worker refused to reply.
     #[error("{text} ({})", refusal.code())]
     Refused {
-        /// Why.
+        /// The code of the refusal.
         refusal: Refusal,
-        /// In their words.
+        /// The text of the refusal.
         text: String,
     },
     /// The broker does not let this program in.
     #[error("{broker} refuses: {reason}")]
     Unauthorized {
-        /// Which broker.
+        /// The address of the broker.
         broker: String,
-        /// Why.
+        /// The reason of the broker.
         reason: String,
     },
-    /// The request cannot be sent, as it is too large.
+    /// The request is too large to be sent.
     #[error(transparent)]
     Send(#[from] socket::SendError),
-    /// Parts of a reply were handed out, and their worker died. The worker that did the request once more says something else, or
-    /// says it in other parts. The request is withdrawn.
+    /// The worker died after some parts of its reply were returned, and the reply of the next worker differs. The text
+    /// or the parts are not the same. The request is withdrawn.
     #[error("the rest of the reply is lost: its worker died, and the next one says it otherwise")]
     RepliesDiffer,
-    /// Nobody receives the replies to what was sent.
+    /// The replies to earlier sends are not received.
     #[error("{0} replies have come that nobody has received")]
     Unread(usize),
-    /// The system has no descriptors left to wait with.
+    /// The system has no descriptors left for waiting.
     #[error("cannot wait for a reply: {0}")]
     System(String),
-    /// The client is another process's.
+    /// The client belongs to another process.
     #[error("the client was opened in the process that forked this one")]
     Forked,
 }

@@ -1,6 +1,7 @@
-//! `Client`: calls, requests without waiting, replies in parts; from as many threads and tasks as need be.
+//! `Client`: calls, sends without waiting, and replies in parts. Any number of threads and tasks may share a client.
 //!
-//! The caller that waits drives the connection itself; of several that wait one does it for all. A client has no thread.
+//! A waiting caller drives the connection itself. Among several waiting callers one does so for all. A client has no
+//! thread.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,33 +17,33 @@ use super::options::ClientOptions;
 use super::task::Tasks;
 use super::wait_set::WaitSet;
 
-/// Messages that are taken in one turn.
+/// Most messages taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
-/// Numbers from the first open one to the last, where the window is smaller: one slow request does not stop the others.
+/// Most numbers from the first open one to the last, for smaller windows: one slow request does not stop the others.
 const SPAN_MAX: usize = 65_536;
 
-/// Asks services. Clones share one connection and one window.
+/// A client of services. Clones share one connection and one window.
 #[derive(Clone, Debug)]
 pub struct Client(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Somebody has received: what came may be others'.
+    /// Signalled after each turn: the received messages may be for other callers.
     turn: Condvar,
     options: ClientOptions,
-    /// Whose it is: in a forked child whoever receives, or has the lock, is not there.
+    /// Process of the client. In a forked child the thread that receives, or holds the lock, does not exist.
     process: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct State {
     pub driver: Driver,
-    /// A caller receives for all.
+    /// Set while a caller receives for all.
     is_led: bool,
     /// Callers that wait for their turn.
     waiting: usize,
-    /// Used again by each turn.
+    /// Buffer that each turn reuses.
     messages: Vec<Message>,
     wait_set: Option<WaitSet>,
     pub tasks: Tasks,
@@ -51,12 +52,12 @@ pub(super) struct State {
 pub(super) type Guard<'a> = MutexGuard<'a, State>;
 
 impl Client {
-    /// A client of this broker. Returns at once; the broker may come later.
+    /// Returns a client of this broker. Returns at once; the broker may start later.
     pub fn connect(broker: &str) -> Result<Client, ClientError> {
         Client::with_options(&[broker], ClientOptions::default())
     }
 
-    /// A client of the first of these brokers that answers, and of the next when that one is gone.
+    /// Returns a client of the first of these brokers that answers. It goes to the next one when that broker is gone.
     pub fn with_options(brokers: &[&str], options: ClientOptions) -> Result<Client, ClientError> {
         let brokers = brokers.iter().map(|broker| (*broker).to_owned()).collect();
         let driver = Driver::new(brokers, options.clone())?;
@@ -72,8 +73,8 @@ impl Client {
         Ok(Client(Arc::new(Shared { state, turn, options, process })))
     }
 
-    /// Asks, and waits for the whole reply; its parts, if it comes in several, are one message. All of them are of one worker's
-    /// reply: where a worker dies in the middle, what it said is dropped.
+    /// Sends a request, and waits for the whole reply. The parts of a reply become one message. All parts come from one
+    /// worker: if a worker dies in the middle, its parts are dropped.
     pub fn call(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
         let (number, deadline) = self.ask(service, body.into(), Taker::Call)?;
         let mut replies = Replies { client: self, number, deadline, is_over: false };
@@ -86,23 +87,24 @@ impl Client {
         }
     }
 
-    /// Asks; the reply is an iterator of its parts. Dropped before its end, it withdraws the request. Where a worker dies behind parts that
-    /// were returned, the next one has to begin with the same parts: then the others follow. Else the last item is
-    /// [`RequestError::RepliesDiffer`]. So is what [`Client::recv`] returns.
+    /// Sends a request, and returns an iterator over the parts of its reply. Dropped before its end, the iterator
+    /// withdraws the request. If a worker dies after some parts were returned, the next reply must begin with the same
+    /// parts. If it does, the remaining parts follow; if not, the last item is [`RequestError::RepliesDiffer`]. The
+    /// same holds for [`Client::recv`].
     pub fn stream(&self, service: &str, body: impl Into<Message>) -> Result<Replies<'_>, RequestError> {
         let (number, deadline) = self.ask(service, body.into(), Taker::Stream)?;
         Ok(Replies { client: self, number, deadline, is_over: false })
     }
 
-    /// Asks without waiting for the reply, which [`Client::recv`] returns with the number that this returns. Waits while the
-    /// window is full; what comes meanwhile is kept. A client has no thread: what is asked before there is a broker goes out
-    /// when somebody waits.
+    /// Sends a request without waiting for the reply. Returns a number, with which [`Client::recv`] returns the reply.
+    /// Waits while the window is full, and keeps replies that arrive meanwhile. A client has no thread: requests made
+    /// before a broker is connected are sent by the next waiting call.
     pub fn send(&self, service: &str, body: impl Into<Message>) -> Result<u64, RequestError> {
         Ok(self.ask(service, body.into(), Taker::Inbox)?.0)
     }
 
-    /// The next reply to what was sent, or part of one, in the order in which they come; waits for it. `None`: nothing is under
-    /// way, or this process was forked from the client's.
+    /// Waits for the next reply to a sent request, or for a part of one, and returns it in the order of arrival.
+    /// `None`: no request is in progress, or this process was forked from the client's.
     pub fn recv(&self) -> Option<Reply> {
         if self.is_forked() {
             return None;
@@ -119,7 +121,7 @@ impl Client {
         }
     }
 
-    /// As [`Client::recv`], but only what is here.
+    /// Returns the next reply as [`Client::recv`] does, without waiting.
     pub fn try_recv(&self) -> Option<Reply> {
         if self.is_forked() {
             return None;
@@ -131,14 +133,14 @@ impl Client {
         state.driver.open.pop_inbox()
     }
 
-    /// Withdraws a request that was sent: its reply, if one comes, is dropped.
+    /// Withdraws a request that was sent. A later reply is dropped.
     pub fn cancel(&self, number: u64) {
         if !self.is_forked() {
             self.lock().driver.withdraw(number);
         }
     }
 
-    /// Waits until there is a broker. Returns whether it numbers requests; `None`: there is none in time.
+    /// Waits until there is a broker. Returns whether it numbers requests. `None`: the time is over.
     pub fn uses_hsn1(&self, timeout: Duration) -> Option<bool> {
         if self.is_forked() {
             return None;
@@ -154,17 +156,17 @@ impl Client {
         }
     }
 
-    /// The broker that it is connected to, or tries to be.
+    /// Returns the address of the broker that the client is connected to, or tries to connect to.
     pub fn broker(&self) -> String {
         self.lock().driver.broker().to_owned()
     }
 
-    /// Requests without a reply.
+    /// Returns the number of requests without a reply.
     pub fn open_count(&self) -> usize {
         self.lock().driver.open.open_count()
     }
 
-    /// Whether this process was forked from the client's.
+    /// Returns whether this process was forked from the client's.
     pub(super) fn is_forked(&self) -> bool {
         !process::is_current(self.0.process)
     }
@@ -173,7 +175,7 @@ impl Client {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Numbers a request, and sends it if there is a broker. Returns until when its reply is waited for.
+    /// Numbers a request, and sends it if there is a broker. Returns the number and the deadline.
     fn ask(
         &self,
         service: &str,
@@ -194,7 +196,7 @@ impl Client {
         Ok((number, expires))
     }
 
-    /// Until when the reply to a request that is made now is waited for. Refuses what is no service's name, and a forked child.
+    /// Returns the deadline of a request that is made now. Refuses an invalid name of a service, and a forked child.
     pub(super) fn expiry(&self, service: &str) -> Result<Option<Instant>, RequestError> {
         if !is_service_name(service.as_bytes()) {
             return Err(RequestError::ServiceName(service.len()));
@@ -205,7 +207,7 @@ impl Client {
         Ok(self.0.options.timeout.and_then(|timeout| Instant::now().checked_add(timeout)))
     }
 
-    /// Fails when that time has passed.
+    /// Fails if that time has passed.
     pub(super) fn check_time(&self, expires: Option<Instant>) -> Result<(), RequestError> {
         match expires.is_some_and(|expires| Instant::now() >= expires) {
             true => Err(RequestError::TimedOut(self.0.options.timeout.unwrap_or_default())),
@@ -213,19 +215,19 @@ impl Client {
         }
     }
 
-    /// Whether one more request may be open.
+    /// Returns whether one more request may be open.
     pub(super) fn has_room(&self, state: &State) -> bool {
         self.room(state) > 0
     }
 
-    /// How many more requests may be open.
+    /// Returns the number of further requests that may be open.
     pub(super) fn room(&self, state: &State) -> usize {
         let (open, window) = (&state.driver.open, self.0.options.window.max(1));
         let count = window.saturating_sub(open.open_count());
         count.min(window.max(SPAN_MAX).saturating_sub(open.span()))
     }
 
-    /// Somebody else may have to look at what has come.
+    /// Wakes the other waiting callers, because received messages may be for them.
     pub(super) fn pass_turn(&self, state: &mut State) {
         if state.waiting > 0 {
             self.0.turn.notify_all();
@@ -233,7 +235,8 @@ impl Client {
         self.wake_line(state);
     }
 
-    /// Receives for all callers, once, or waits until another one has. Returns no later than `until`, or after a while.
+    /// Receives once for all callers, or waits until another caller has done so. Returns at `until` at the latest, or
+    /// after a while.
     fn take_turn<'a>(&'a self, mut state: Guard<'a>, until: Option<Instant>) -> Guard<'a> {
         let patience = state.driver.patience();
         let left = until.map_or(patience, |until| until.saturating_duration_since(Instant::now()));
@@ -253,7 +256,7 @@ impl Client {
         drop(state);
         place.wait(&mut messages, timeout);
         let mut state = self.lock();
-        // What a connection brought that was given up meanwhile may be meant for what another request is by now.
+        // Messages of a connection that was given up meanwhile may be for another request with the same number.
         if state.driver.generation() == generation {
             messages.drain(..).for_each(|message| state.driver.take(message));
         }
@@ -271,7 +274,7 @@ impl Client {
 }
 
 impl State {
-    /// Where a thread waits now.
+    /// Returns the event source of the waiting thread.
     fn waiting_place(&mut self) -> Place {
         if !self.driver.is_connected() {
             return Place::Peer(self.driver.dealer().clone());
@@ -286,19 +289,19 @@ impl State {
     }
 }
 
-/// Where a thread waits that receives for all.
+/// Event source of the thread that receives for all.
 enum Place {
-    /// For a broker: there is none yet.
+    /// A new broker: there is none yet.
     Peer(Dealer),
-    /// For messages of the only socket. (With a plain broker: where there is no descriptor left to wait for all of them; what the
-    /// others bring is taken a while later.)
+    /// Messages of the only socket. With a plain broker this is the fallback if no descriptor is left for a wait set.
+    /// Messages of the other sockets are then taken a little later.
     Messages(Dealer),
-    /// For messages of several.
+    /// Messages of several sockets.
     WaitSet(WaitSet),
 }
 
 impl Place {
-    /// Returns when something has come, or might have.
+    /// Returns after an event, or a possible one.
     fn wait(&mut self, messages: &mut Vec<Message>, timeout: Duration) {
         match self {
             Place::Peer(dealer) => {
@@ -313,7 +316,7 @@ impl Place {
     }
 }
 
-/// The parts of a reply, as they come.
+/// Iterator over the parts of a reply as they arrive.
 #[derive(Debug)]
 pub struct Replies<'a> {
     pub(super) client: &'a Client,
@@ -330,7 +333,7 @@ impl Iterator for Replies<'_> {
             match self.wait() {
                 Found::Part(part) => return Some(Ok(part)),
                 Found::End(end) => return end.err().map(Err),
-                // A stream does not begin anew.
+                // A stream does not begin again.
                 Found::Anew | Found::Nothing => {}
             }
         }
@@ -338,7 +341,7 @@ impl Iterator for Replies<'_> {
 }
 
 impl Replies<'_> {
-    /// Waits for what comes next; behind the end there is another.
+    /// Waits for the next item. After the end, returns the end again.
     fn wait(&mut self) -> Found {
         if self.is_over {
             return Found::End(Ok(()));
@@ -366,7 +369,7 @@ impl Replies<'_> {
     }
 }
 
-/// The parts of a reply, to be one message.
+/// Collector that joins the parts of a reply into one message.
 #[derive(Debug, Default)]
 pub(super) struct WholeReply {
     first: Option<Message>,
@@ -374,7 +377,7 @@ pub(super) struct WholeReply {
 }
 
 impl WholeReply {
-    /// The next part, or that the reply begins anew.
+    /// Takes the next part, or starts over if the reply begins again.
     pub fn take(&mut self, found: Found) {
         match found {
             Found::Part(part) if self.first.is_none() => self.first = Some(part),

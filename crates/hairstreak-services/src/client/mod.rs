@@ -1,10 +1,10 @@
-//! The client: sends requests, waits for replies, sends again.
+//! The client: it sends requests, waits for replies, and resends requests.
 //!
 //! - `handle`: [`Client`], for threads
 //! - `task`: [`Client`], for tasks
 //! - `driver`: the socket, and the effect of each message
 //! - `broker_connection`: one of several connections to a plain broker
-//! - `wait_set`: waits for all of them
+//! - `wait_set`: waits for all of these connections
 //! - `open`: open requests and the parts of their replies
 //! - `options`, `error`: limits and errors
 

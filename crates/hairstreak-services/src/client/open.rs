@@ -1,7 +1,7 @@
-//! `OpenRequests`: the requests that have no reply yet, by number, and what has come for them. No I/O.
+//! `OpenRequests`: the requests without a reply, by number, and their partial replies. No I/O.
 //!
-//! Numbers count from 1. Those from the first open one on have a place each, so that the oldest open one and any other are found
-//! at once; a number below the first has had its reply, and what comes for it again is dropped.
+//! Numbers count from 1. Each number from the first open one on has a slot, so that any request is found at once. A
+//! number below the first has had its reply, and repeated replies to it are dropped.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher, Hasher};
@@ -16,56 +16,57 @@ use hairstreak_wire::hsn1::{ClientId, Header, Part, PartPlace, PartStep, ReplyPa
 
 use super::error::RequestError;
 
-/// The client's own clock is to be the one that ends a request: the broker's is for clients that have gone.
+/// Margin by which the broker's deadline is later: the client's own clock ends a request. The broker's clock is for
+/// clients that are gone.
 const LIFETIME_MARGIN_MS: u128 = 1_000;
-/// Bytes of one reply's parts that have come and that its caller has not read; with more it is given up.
+/// Most bytes of unread parts of one reply. A reply with more is given up.
 const STREAM_BYTES_MAX: usize = 64 << 20;
-/// Bytes that have come for whoever receives; with more, replies in parts are given up, and nothing more is sent.
+/// Most bytes of unreceived replies. With more, replies in parts are given up, and no further request is sent.
 const INBOX_BYTES_MAX: usize = 256 << 20;
 
-/// What came for a request that was sent without waiting.
+/// A reply, or a part of one, to a request that was sent without waiting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Which request, as [`Client::send`](super::Client::send) numbered it.
+    /// The number of the request, from [`Client::send`](super::Client::send).
     pub number: u64,
-    /// A part of the reply, or why there is none.
+    /// A part of the reply, or the reason that there is none.
     pub result: Result<Message, RequestError>,
-    /// Nothing follows for this request.
+    /// Set for the last item of this request.
     pub is_last: bool,
 }
 
-/// Who takes what comes for a request.
+/// Receiver of the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Taker {
-    /// Whoever receives.
+    /// A later call of `recv`.
     Inbox,
-    /// A caller that sees each part as it comes.
+    /// A caller that gets each part as it arrives.
     Stream,
-    /// A caller that sees the whole reply.
+    /// A caller that gets the whole reply.
     Call,
 }
 
-/// One request.
+/// One open request.
 #[derive(Debug)]
 pub(super) struct OpenRequest {
     pub service: Arc<[u8]>,
     pub body: Message,
-    /// The broker that it was sent to last.
+    /// Last broker that the request was sent to.
     pub sent_to: Option<[u8; 16]>,
-    /// Another broker may have it, or have given it to a worker.
+    /// Set if another broker may have the request, or may have given it to a worker.
     is_repeated: bool,
-    /// What has come of the reply.
+    /// Parts of the reply so far.
     parts: ReplyParts,
     pub expires: Option<Instant>,
     taker: Taker,
 }
 
-/// What has come for a caller.
+/// Reply parts collected for a caller.
 #[derive(Debug, Default)]
 struct Collected {
     parts: VecDeque<Message>,
     bytes: usize,
-    /// The reply begins anew: what was handed out of it is dropped.
+    /// Set if the reply begins again. The caller drops the parts that it has taken.
     begins_anew: bool,
     end: Option<Result<(), RequestError>>,
     waker: Option<Waker>,
@@ -80,31 +81,31 @@ pub(super) struct OpenRequests {
     collected: HashMap<u64, Collected>,
     inbox: VecDeque<Reply>,
     inbox_bytes: usize,
-    /// The name of the service that was asked last, which is likely to be asked next.
+    /// Name of the last service used, which is likely to be used next.
     last_service: Arc<[u8]>,
-    /// Of parts, to compare them with those that come again.
+    /// Hash keys for parts, to compare them with repeated ones.
     hashes: RandomState,
 }
 
-/// What a part that came asks for.
+/// Follow-up that a received part requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Nothing,
-    /// Parts are missing that will not come: the request is to be sent again.
+    /// Missing parts will not come: the request is to be sent again.
     Again,
-    /// Nobody reads the reply, or its rest is lost: it is given up.
+    /// The reply is unread or its rest is lost: the request is to be withdrawn.
     Withdraw,
 }
 
-/// What a caller finds.
+/// Result of a caller's look at its reply.
 pub(super) enum Found {
     /// A part of the reply.
     Part(Message),
-    /// The parts before are dropped: the reply begins anew. For a call alone.
+    /// The earlier parts are dropped, because the reply begins again. Only for a call.
     Anew,
-    /// There is no more.
+    /// The reply has ended.
     End(Result<(), RequestError>),
-    /// Not yet.
+    /// No part has arrived yet.
     Nothing,
 }
 
@@ -127,17 +128,17 @@ impl OpenRequests {
         self.open_count
     }
 
-    /// Numbers from the first open one to the last.
+    /// Returns the count of numbers from the first open one to the last.
     pub fn span(&self) -> usize {
         self.slots.len()
     }
 
-    /// Replies that nobody has received.
+    /// Returns the number of replies that were not received.
     pub fn inbox_count(&self) -> usize {
         self.inbox.len()
     }
 
-    /// Whether so many, or their bytes, are as much as may wait.
+    /// Returns whether the unreceived replies have reached `count_max` or the limit of bytes.
     pub fn inbox_is_full(&self, count_max: usize) -> bool {
         self.inbox.len() >= count_max || self.inbox_bytes >= INBOX_BYTES_MAX
     }
@@ -167,14 +168,14 @@ impl OpenRequests {
         self.slots.get_mut(index)?.as_mut()
     }
 
-    /// The first number that is open, from this one on.
+    /// Returns the first open number from this one on.
     pub fn next_from(&self, number: u64) -> Option<u64> {
         let skipped = usize::try_from(number.saturating_sub(self.first)).unwrap_or(usize::MAX);
         let mut slots = self.slots.iter().enumerate().skip(skipped);
         slots.find(|(_, slot)| slot.is_some()).map(|(index, _)| self.first + index as u64)
     }
 
-    /// The header with which the request goes to this broker, and what goes behind it.
+    /// Returns the header of the request for this broker, and the request.
     pub fn prepare(
         &mut self,
         number: u64,
@@ -196,12 +197,12 @@ impl OpenRequests {
         Some((header, request))
     }
 
-    /// Whether what is said of a request is about one of this client.
+    /// Returns whether the request belongs to this client.
     pub fn is_ours(&self, request: RequestId) -> bool {
         request.client == self.client
     }
 
-    /// A part of a reply came. What came before is dropped, and so is what comes behind a gap.
+    /// Takes a part of a reply. Repeated parts are dropped, and so are parts after a gap.
     pub fn take_part(&mut self, part: Part, body: &[Bytes]) -> Next {
         let Part { request, index, run, is_final, .. } = part;
         if !self.is_ours(request) {
@@ -211,8 +212,8 @@ impl OpenRequests {
         self.take_at(request.number, place, body)
     }
 
-    /// A part of the reply to that request came. A broker that numbers none has one request under way on a connection: then `run` tells
-    /// one asking from another, and parts are counted by the connection.
+    /// Takes a part of the reply to a request by its number. For a broker without numbers, `run` tells one attempt from
+    /// another. Such a broker has one request in progress per connection, and the connection counts the parts.
     pub fn take_at(&mut self, number: u64, place: PartPlace, body: &[Bytes]) -> Next {
         let hashes = self.hashes.clone();
         let Some(request) = self.get_mut(number) else { return Next::Nothing };
@@ -230,7 +231,7 @@ impl OpenRequests {
         self.deliver_part(number, body, place.is_final)
     }
 
-    /// What came for a call is dropped, what it has taken already too.
+    /// Drops the parts collected for a call, including the parts that it has already taken.
     fn begin_anew(&mut self, number: u64) {
         if let Some(collected) = self.collected.get_mut(&number) {
             collected.parts.clear();
@@ -253,14 +254,14 @@ impl OpenRequests {
         Next::Nothing
     }
 
-    /// Whatever was sent may have been forgotten by the broker that had it, and be done by somebody else.
+    /// Marks sent requests as repeated: the broker may have forgotten them, and another worker may do them.
     pub fn distrust(&mut self) {
         for request in self.slots.iter_mut().flatten() {
             request.is_repeated |= request.sent_to.is_some();
         }
     }
 
-    /// There will be no reply.
+    /// Ends a request without a reply.
     pub fn fail(&mut self, number: u64, error: RequestError) {
         self.deliver(number, Err(error), true);
     }
@@ -294,7 +295,7 @@ impl OpenRequests {
         }
     }
 
-    /// The number is open no more.
+    /// Closes the number.
     fn close(&mut self, number: u64) {
         let Some(index) = self.index_of(number) else { return };
         if let Some(slot) = self.slots.get_mut(index)
@@ -308,7 +309,7 @@ impl OpenRequests {
         }
     }
 
-    /// Nobody waits for it any more. Returns whether it was open.
+    /// Withdraws a request. Returns whether it was open.
     pub fn withdraw(&mut self, number: u64) -> bool {
         self.collected.remove(&number);
         let was_open = self.get_mut(number).is_some();
@@ -316,7 +317,7 @@ impl OpenRequests {
         was_open
     }
 
-    /// What has come for a caller.
+    /// Returns the next item for a caller.
     pub fn collect(&mut self, number: u64) -> Found {
         let Some(collected) = self.collected.get_mut(&number) else { return Found::End(Ok(())) };
         if std::mem::take(&mut collected.begins_anew) {
@@ -335,13 +336,13 @@ impl OpenRequests {
         }
     }
 
-    /// Whether something has come for a caller.
+    /// Returns whether a caller has an item to take.
     pub fn has_come(&self, number: u64) -> bool {
         let has_come = |found: &Collected| !found.parts.is_empty() || found.end.is_some();
         self.collected.get(&number).is_none_or(has_come)
     }
 
-    /// Whoever waits for the number in a task.
+    /// Sets the waker of the task that waits for the number.
     pub fn wake_for(&mut self, number: u64, waker: &Waker) {
         if let Some(collected) = self.collected.get_mut(&number) {
             match &mut collected.waker {
@@ -351,14 +352,14 @@ impl OpenRequests {
         }
     }
 
-    /// Nobody waits for the number any more, for now.
+    /// Removes the waker of a task that no longer waits for the number.
     pub fn forget_waker(&mut self, number: u64) {
         if let Some(collected) = self.collected.get_mut(&number) {
             collected.waker = None;
         }
     }
 
-    /// Wakes one of those that wait in tasks. Returns whether there was any.
+    /// Wakes one of the waiting tasks. Returns whether there was one.
     pub fn wake_any(&mut self) -> bool {
         let waker = self.collected.values_mut().find_map(|collected| collected.waker.take());
         waker.map(Waker::wake).is_some()
@@ -370,7 +371,7 @@ impl OpenRequests {
         Some(reply)
     }
 
-    /// Gives up what has waited for too long, and returns its numbers.
+    /// Gives up overdue requests, and returns their numbers.
     pub fn expire(&mut self, now: Instant, timeout: Duration) -> Vec<u64> {
         let is_over = |slot: &Option<OpenRequest>| {
             slot.as_ref().is_some_and(|request| request.expires.is_some_and(|expires| expires <= now))
@@ -384,7 +385,7 @@ impl OpenRequests {
     }
 }
 
-/// What stands for the parts before this one, which `before` stands for, and this one.
+/// Returns the hash of this part and all parts before. `before` is the hash of the parts before.
 fn hash_of(hashes: &RandomState, before: u64, body: &[Bytes]) -> u64 {
     let mut hasher = hashes.build_hasher();
     hasher.write_u64(before);
@@ -424,7 +425,7 @@ mod tests {
         [Bytes::copy_of(text.as_bytes())]
     }
 
-    /// So many requests, sent to this broker.
+    /// Returns `count` requests, sent to this broker.
     fn sent(count: u64, broker: [u8; 16]) -> OpenRequests {
         let mut open = OpenRequests::new(CLIENT);
         for _ in 0..count {
@@ -434,7 +435,7 @@ mod tests {
         open
     }
 
-    /// The first open number and the mark that a request is sent with.
+    /// Returns the first open number and the repeat mark in the header of a request.
     fn header(open: &mut OpenRequests, number: u64, broker: [u8; 16]) -> (u64, bool) {
         match open.prepare(number, broker, Instant::now()) {
             Some((Header::Request { first, is_repeated, .. }, _)) => (first, is_repeated),
@@ -480,7 +481,7 @@ mod tests {
     fn parts_that_come_again_are_dropped_and_missing_ones_are_asked_for() {
         let mut open = sent(1, ONE);
         open.take_part(part(1, 0, false), &body("a"));
-        // The worker died, another one begins again.
+        // The worker died, and another one begins again.
         open.take_part(part(1, 0, false), &body("a"));
         assert_eq!(
             open.take_part(part(1, 2, false), &body("c")),
@@ -501,7 +502,7 @@ mod tests {
         Part { run: Some(run), ..part(1, index, is_final) }
     }
 
-    /// What a caller has of the first request until it has to wait; or why it has no more.
+    /// Returns the parts of the first request that a caller gets without waiting, and the end if it came.
     fn collect(open: &mut OpenRequests) -> (Vec<Message>, Option<Result<(), RequestError>>) {
         let mut parts = Vec::new();
         loop {

@@ -11,30 +11,30 @@ use crate::credentials::Credentials;
 /// Limits and times of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientOptions {
-    /// The credentials for brokers. Without any the client has the rights of anybody on the broker's host.
+    /// The credentials for brokers. Without credentials the client has the rights of an anonymous peer on the broker's
+    /// host.
     pub credentials: Credentials,
-    /// How long a reply is waited for; then the request is withdrawn. `None`: for ever.
+    /// Timeout of a reply. The request is withdrawn afterwards. `None`: no timeout.
     pub timeout: Option<Duration>,
-    /// The most requests that are open: with more, sending waits. At least 1.
+    /// The most open requests. With more, sending waits. At least 1.
     pub window: usize,
-    /// The most replies that have come and that nobody has received: with more, [`Client::send`](super::Client::send) fails.
+    /// The most unreceived replies. With more, [`Client::send`](super::Client::send) fails.
     pub unread_max: usize,
-    /// How long a broker may be gone before the next of the list is tried.
+    /// Outage of a broker after which the next broker of the list is tried.
     pub failover_after: Duration,
-    /// What is spoken to a broker that does not number requests.
+    /// Version of MDP for a broker that does not number requests.
     pub plain_version: Version,
-    /// Connections to a broker that does not number requests. Its replies cannot be told apart, so each has one request under way at a
-    /// time. At least 1.
+    /// Most connections to a broker that does not number requests. Its replies cannot be told apart, so each connection
+    /// has one request in progress at a time. At least 1.
     pub plain_connections: usize,
-    /// A broker that has been silent this long is sent a PING.
+    /// Silence of a broker, in milliseconds, after which it is sent a PING.
     pub heartbeat_ms: u64,
-    /// How long a PING may stay unanswered before the connection is given up.
+    /// Time without an answer to a PING, in milliseconds, after which the connection is given up.
     pub heartbeat_timeout_ms: u64,
-    /// How long a caller that waits yields the processor before it sleeps, in microseconds. See
-    /// [`Options::yield_us`].
+    /// Time that a waiting caller yields the processor before it sleeps, in microseconds. See [`Options::yield_us`].
     pub yield_us: u64,
-    /// How long requests of a burst may gather while the caller does something else than to send and to wait, in microseconds.
-    /// See [`Options::gather_us`].
+    /// Time that the requests of a burst may gather while the caller neither sends nor waits, in microseconds. See
+    /// [`Options::gather_us`].
     pub gather_us: u64,
 }
 
@@ -65,7 +65,7 @@ impl ClientOptions {
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,
             reconnect_max_ms: 500,
-            // What is not sent when the client goes is nobody's any more.
+            // Unsent requests are of no use after the client is gone.
             linger_ms: 1_000,
             properties: vec![hsn1::property()],
             yield_us: self.yield_us,

@@ -1,7 +1,8 @@
-//! Calls in tasks: no thread of the executor waits for a reply, and any executor will do.
+//! Calls in tasks: no thread of the executor waits for a reply. Any executor works.
 //!
-//! Of the tasks that wait, one leads: it has the client's poller, takes what comes for all, and looks at the time. The others
-//! have left a waker, with their request or in the line for room. Who leads no more wakes one that may.
+//! One of the waiting tasks leads: it owns the client's poller, takes the messages for all, and checks deadlines. The
+//! others leave a waker with their request, or in the line for room. A task that stops leading wakes a possible
+//! successor.
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -15,34 +16,34 @@ use super::handle::{Client, Guard, Replies, State, WholeReply};
 use super::open::{Found, Taker};
 use super::wait_set::WaitSet;
 
-/// The tasks that wait.
+/// The waiting tasks.
 #[derive(Debug, Default)]
 pub(super) struct Tasks {
     is_led: bool,
-    /// While nobody leads.
+    /// Wait set for the next leader. `None` while a task leads.
     wait_set: Option<WaitSet>,
     next_ticket: u64,
-    /// Those that wait for room, by their tickets, and until when.
+    /// Tasks that wait for room, by ticket, with their deadlines.
     line: BTreeMap<u64, (Option<Instant>, Waker)>,
 }
 
-/// What a task waits for.
+/// Event that a task waits for.
 #[derive(Clone, Copy, Debug)]
 enum Awaited {
     /// A part of this request's reply, or its end.
     Reply(u64),
-    /// Room for one more request, by this ticket, until then.
+    /// Room for one more request, with this ticket and deadline.
     Room(u64, Option<Instant>),
 }
 
 impl Client {
-    /// As [`Client::call`], in a task. Dropped before it is ready, it withdraws the request. One of the calls that wait takes what comes for
-    /// all: each is to be polled when it is woken, or dropped, or else the others wait as long.
+    /// Does the same as [`Client::call`], in a task. Dropped before it is ready, the future withdraws the request. One
+    /// of the waiting calls receives for all. Poll a woken call or drop it: the others wait as long.
     pub async fn call_async(&self, service: &str, body: impl Into<Message>) -> Result<Message, RequestError> {
         let body = body.into();
         let deadline = self.expiry(service)?;
         let number = self.ask_async(service, body, deadline).await?;
-        // Withdraws what is not over when it is dropped.
+        // Dropped before the end, this withdraws the request.
         let mut replies = Replies { client: self, number, deadline, is_over: false };
         let mut whole = WholeReply::default();
         loop {
@@ -80,7 +81,7 @@ impl Client {
         Ok(number)
     }
 
-    /// Waits until there is what is awaited, or perhaps, and leads the others meanwhile if nobody else does.
+    /// Waits until the awaited event has happened, or may have. Leads the other tasks meanwhile if no other task does.
     async fn arrival(&self, awaited: Awaited) -> Result<(), RequestError> {
         if self.is_forked() {
             return Err(RequestError::Forked);
@@ -100,7 +101,7 @@ impl Client {
         }
     }
 
-    /// Wakes as many as there is room for, and those whose time is over.
+    /// Wakes as many tasks as there is room for, and the tasks whose deadline has passed.
     pub(super) fn wake_line(&self, state: &mut State) {
         if state.tasks.line.is_empty() {
             return;
@@ -116,17 +117,17 @@ impl Client {
     }
 }
 
-/// A task that waits. Dropped, it leaves the lead to another.
+/// A waiting task. Dropped, it leaves the lead to another.
 struct Waiting<'a> {
     client: &'a Client,
     awaited: Awaited,
-    /// While it leads, from the second turn on.
+    /// Set while the task leads, from the second turn on.
     wait_set: Option<WaitSet>,
     leads: bool,
 }
 
 impl Waiting<'_> {
-    /// Ready when it is here, or this one is to lead.
+    /// Returns ready once the event is here or this task has to lead.
     fn follow(&mut self, context: &mut Context<'_>) -> Poll<()> {
         let mut state = self.client.lock();
         if self.client.is_here(&state, self.awaited) {
@@ -146,10 +147,10 @@ impl Waiting<'_> {
         Poll::Pending
     }
 
-    /// Waits for the socket, or for a while, and takes what is there.
+    /// Waits for the sockets, or for a while, and takes the available messages.
     async fn lead(&mut self) -> Result<(), RequestError> {
         let system = |error: &dyn std::fmt::Display| RequestError::System(error.to_string());
-        // It stays, however this ends: the next one that leads has it.
+        // The wait set stays here in every case, so that the next leader gets it.
         let wait_set = match &mut self.wait_set {
             Some(wait_set) => wait_set,
             none => none.insert(WaitSet::new().map_err(|error| system(&error))?),
@@ -161,7 +162,7 @@ impl Waiting<'_> {
             self.client.wake_line(&mut state);
             wait_set.follow(&mut state.driver).map_err(|error| system(&error))?;
             if let Awaited::Reply(number) = self.awaited {
-                // A thread may take what comes for it.
+                // A thread may take the messages of this request.
                 if state.driver.open.has_come(number) {
                     return Ok(());
                 }

@@ -1,4 +1,4 @@
-//! `WaitSet`: waits for messages, room and a time on all connections to a plain broker, in a thread or in a task.
+//! `WaitSet`: waits for messages, room and a deadline on all connections to a plain broker, in a thread or in a task.
 
 use std::io;
 use std::task::Waker;
@@ -8,13 +8,14 @@ use hairstreak_socket::{AddError, Interest, Poller, WaitError};
 
 use super::driver::Driver;
 
-/// A key that no socket has.
+/// Key of the deadline. No socket has it.
 const CLOCK: usize = usize::MAX;
 
 #[derive(Debug)]
 pub(super) struct WaitSet {
     poller: Poller,
-    /// Which sockets it waits for, and what for. Their keys count from 0.
+    /// State of the driver's sockets that the poller follows. `interests` is indexed by the keys of the sockets, from
+    /// 0.
     change_count: Option<u64>,
     interests: Vec<Interest>,
 }
@@ -24,7 +25,7 @@ impl WaitSet {
         Ok(WaitSet { poller: Poller::new()?, change_count: None, interests: Vec::new() })
     }
 
-    /// Waits for what the driver waits for now. When it has other sockets it ends the wait.
+    /// Waits for the current events of the driver. A change of its sockets ends the wait.
     pub fn follow(&mut self, driver: &mut Driver) -> Result<(), AddError> {
         if self.change_count != Some(driver.change_count()) {
             self.change_count = None;
@@ -43,12 +44,12 @@ impl WaitSet {
                 *before = interest;
             }
         }
-        // Not before it can wait: the driver keeps the waker, and with it the descriptors, until its sockets change.
+        // The waker is set last: the driver keeps it, and its descriptors, until the sockets change.
         driver.wake_when_changed(self.poller.waker());
         Ok(())
     }
 
-    /// Ends the wait.
+    /// Returns a waker that ends the wait.
     pub fn waker(&self) -> Waker {
         self.poller.waker()
     }

@@ -1,4 +1,5 @@
-//! `Change`: a name that was registered, moved or removed, for the log; and `DirectoryOutbox`. A renewal is no change.
+//! `Change`: a name that was registered, moved or removed, for the log; and `DirectoryOutbox`. A renewal is not a
+//! change.
 
 use std::fmt;
 
@@ -6,29 +7,29 @@ use hairstreak_wire::directory::{Endpoint, Name};
 
 use crate::outbox::Outbox;
 
-/// What happened to a name.
+/// Event of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// It appeared.
+    /// The name appeared.
     Registered {
         /// The name.
         name: Name,
-        /// Where it is.
+        /// Its endpoint.
         endpoint: Endpoint,
     },
-    /// It is elsewhere now, or another owner's.
+    /// The name has a new endpoint or a new owner.
     Moved {
         /// The name.
         name: Name,
-        /// Where it is now.
+        /// Its new endpoint.
         endpoint: Endpoint,
     },
-    /// Its holder gave it back.
+    /// The holder released the name.
     Unregistered {
         /// The name.
         name: Name,
     },
-    /// Its lease ended, or its holder was gone and it had to make room.
+    /// The lease ended, or the name was an orphan and had to make room.
     Expired {
         /// The name.
         name: Name,
@@ -46,8 +47,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// The directory's effects: replies and changes.
+/// Effects of the directory: replies and changes.
 pub trait DirectoryOutbox: Outbox {
-    /// A name was registered, moved or removed. The call is for the log alone.
+    /// Reports that a name was registered, moved or removed. Only for the log.
     fn changed(&mut self, change: &Change);
 }

@@ -1,4 +1,4 @@
-//! `Deadlines`: keys ordered by when they are due. Every key stands here once.
+//! `Deadlines`: keys in the order of their deadlines. Every key is in the queue once.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -15,7 +15,7 @@ impl<K: Ord + Hash + Clone> Deadlines<K> {
         Deadlines { by_key: HashMap::new(), by_time: BTreeSet::new() }
     }
 
-    /// Enters a key, or moves it.
+    /// Adds a key, or moves it.
     pub(super) fn set(&mut self, key: &K, due: Duration) {
         if let Some(before) = self.by_key.insert(key.clone(), due) {
             self.by_time.remove(&(before, key.clone()));
@@ -29,12 +29,12 @@ impl<K: Ord + Hash + Clone> Deadlines<K> {
         }
     }
 
-    /// When the first is due.
+    /// Returns the first deadline.
     pub(super) fn first(&self) -> Option<Duration> {
         self.by_time.first().map(|(due, _)| *due)
     }
 
-    /// Takes one that is due.
+    /// Takes one key that is due.
     pub(super) fn pop_due(&mut self, now: Duration) -> Option<K> {
         if self.first()? > now {
             return None;

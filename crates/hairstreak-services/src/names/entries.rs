@@ -1,7 +1,7 @@
-//! `Entries`: the names that exist, and whom each counts against.
+//! `Entries`: the existing names, with counts per owner, peer and origin.
 //!
-//! An entry counts against its owner and its origin always and against its peer while that is connected. Limits
-//! are the caller's business; the tallies are kept here.
+//! An entry always counts against its owner and its origin, and against its peer while that is connected. The caller
+//! enforces the limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -13,13 +13,13 @@ use hairstreak_wire::directory::{Attributes, Endpoint, Name, Owner, Registration
 use super::deadlines::Deadlines;
 use super::{Origin, Peer};
 
-/// What is known of a name.
+/// State of a name.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub(super) owner: Owner,
-    /// The connection that its last REGISTER came over; `None`: gone, the entry is an orphan.
+    /// Connection of the last REGISTER. `None`: the connection is gone, and the entry is an orphan.
     pub(super) peer: Option<Peer>,
-    /// Where that connection came from.
+    /// Origin of that connection.
     origin: Origin,
     lease_end: Duration,
     pub(super) endpoint: Endpoint,
@@ -33,7 +33,7 @@ pub(super) struct Entries {
     by_owner: Index<Owner, Name>,
     by_peer: Index<Peer, Name>,
     by_origin: Index<Origin, Name>,
-    /// By when they end.
+    /// Orphans by the end of their leases.
     orphans: BTreeSet<(Duration, Name)>,
     orphans_by_origin: Index<Origin, (Duration, Name)>,
 }
@@ -71,7 +71,7 @@ impl Entries {
         self.entries.get(name)
     }
 
-    /// Enters a name, in the place of what stood there.
+    /// Adds a name, and replaces an earlier entry of that name.
     pub(super) fn put(&mut self, registration: Registration, peer: Peer, lease_end: Duration) {
         let Registration { name, owner, endpoint, attributes, .. } = registration;
         self.remove(&name);
@@ -98,7 +98,7 @@ impl Entries {
         }
     }
 
-    /// Takes a name whose lease is over out.
+    /// Removes one name whose lease is over, and returns it.
     pub(super) fn pop_expired(&mut self, now: Duration) -> Option<Name> {
         let name = self.leases.pop_due(now)?;
         self.remove(&name);
@@ -109,7 +109,7 @@ impl Entries {
         self.leases.first()
     }
 
-    /// Makes orphans of all entries of `peer`, which end at `lease_end_max` at the latest.
+    /// Turns all entries of `peer` into orphans, which end at `lease_end_max` at the latest.
     pub(super) fn orphan(&mut self, peer: &Peer, lease_end_max: Duration) {
         for name in self.by_peer.take(peer) {
             let Some(entry) = self.entries.get_mut(&name) else { continue };
@@ -121,17 +121,17 @@ impl Entries {
         }
     }
 
-    /// The orphan that ends first.
+    /// Returns the orphan that ends first.
     pub(super) fn first_orphan(&self) -> Option<&Name> {
         self.orphans.first().map(|(_, name)| name)
     }
 
-    /// The orphan from there that ends first.
+    /// Returns the orphan of that origin that ends first.
     pub(super) fn first_orphan_of(&self, origin: Origin) -> Option<&Name> {
         self.orphans_by_origin.first(&origin).map(|(_, name)| name)
     }
 
-    /// Names that begin with `prefix` and stand behind `after`, in order.
+    /// Returns the names that begin with `prefix` and follow `after`, in order.
     pub(super) fn list<'a>(
         &'a self,
         prefix: &'a str,

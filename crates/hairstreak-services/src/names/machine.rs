@@ -1,4 +1,4 @@
-//! `Directory`: the state machine of mod.rs.
+//! `Directory`: the state machine described in mod.rs.
 
 use std::time::Duration;
 
@@ -14,10 +14,11 @@ use super::{Change, DirectoryOutbox, Options, Origin, Peer};
 use crate::gate::Gate;
 use crate::outbox::{Outbox, Sent};
 
-/// Names, their holders, and those who wait.
+/// Names, their holders, and waiting LOOKUPs.
 ///
-/// `now` is the time since whoever drives it started counting; it never runs backwards. Replies and changes go to the
-/// [`DirectoryOutbox`] at once. A peer that has no room for a reply does not get it: it asks again if it still cares.
+/// `now` is the time since the driver started counting. It never runs backwards. Replies and changes go to the
+/// [`DirectoryOutbox`] at once. A peer without room for a reply does not get it: the peer asks again if it still needs
+/// one.
 #[derive(Debug)]
 pub struct Directory {
     options: Options,
@@ -27,13 +28,13 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// A directory without names, where users may do what the gate allows.
+    /// Returns a directory without names. Users may do everything that the gate allows.
     pub fn new(options: Options, gate: Box<dyn Gate>) -> Directory {
         let permissions = Permissions::new(gate);
         Directory { options, entries: Entries::new(), waiters: Waiters::new(), permissions }
     }
 
-    /// A message of `peer` came, the routing id not among its frames.
+    /// Handles a message of `peer`. The frames do not include the routing id.
     pub fn handle_message(
         &mut self,
         now: Duration,
@@ -74,7 +75,7 @@ impl Directory {
         send(peer, &envelope, &reply, out);
     }
 
-    /// Time has passed.
+    /// Handles the passing of time.
     pub fn handle_timeout(&mut self, now: Duration, out: &mut impl DirectoryOutbox) {
         while let Some(name) = self.entries.pop_expired(now) {
             out.changed(&Change::Expired { name });
@@ -84,23 +85,24 @@ impl Directory {
         }
     }
 
-    /// A peer's connection ended, and all its messages have come: nobody waits there any more, and its names are orphans.
+    /// Handles the end of a peer's connection. All its messages were handled before. Its LOOKUPs are dropped, and its
+    /// names become orphans.
     pub fn handle_gone(&mut self, now: Duration, peer: &Peer) {
         self.waiters.remove_of_peer(peer);
         self.entries.orphan(peer, now + milliseconds(self.options.orphan_lease_max_ms));
     }
 
-    /// When [`Directory::handle_timeout`] has something to do; `None`: only after another event.
+    /// Returns the time at which [`Directory::handle_timeout`] is due. `None`: only after another event.
     pub fn next_timeout(&self) -> Option<Duration> {
         [self.entries.first_lease_end(), self.waiters.first_deadline()].into_iter().flatten().min()
     }
 
-    /// How many names there are.
+    /// Returns the number of names.
     pub fn entry_count(&self) -> usize {
         self.entries.count()
     }
 
-    /// How many LOOKUPs wait.
+    /// Returns the number of waiting LOOKUPs.
     pub fn waiter_count(&self) -> usize {
         self.waiters.count()
     }
@@ -143,7 +145,7 @@ impl Directory {
         Reply::Ok { lease_ms }
     }
 
-    /// Why this client may not have this name, if so.
+    /// Returns the refusal if this client may not have this name.
     fn refuse(&self, peer: &Peer, registration: &Registration) -> Option<Reply> {
         let Registration { name, owner, .. } = registration;
         match self.entries.find(name) {
@@ -155,7 +157,7 @@ impl Directory {
         }
     }
 
-    /// Why there may be no further entry for this client, if so. `is_new`: it replaces none.
+    /// Returns the refusal if this client may have no further entry. `is_new`: the entry replaces none.
     fn refuse_entry(&self, owner: &Owner, peer: &Peer, is_new: bool) -> Option<Reply> {
         let refuse = |text: String| Some(Reply::error(ErrorCode::Limit, &text));
         let Options { entries_max, entries_per_client_max, entries_per_origin_max, .. } = self.options;
@@ -175,7 +177,7 @@ impl Directory {
         None
     }
 
-    /// Ends orphans where an entry more would be one too many.
+    /// Ends orphans if one more entry would exceed a limit.
     fn make_room(&mut self, origin: Origin, is_new: bool, out: &mut impl DirectoryOutbox) {
         let Options { entries_max, entries_per_origin_max, .. } = self.options;
         if self.entries.count_of_origin(origin) >= entries_per_origin_max {
@@ -217,7 +219,7 @@ impl Directory {
         }
     }
 
-    /// `None`: the reply comes when the name does, or the wait is over.
+    /// Returns the reply. `None`: the reply comes with the name, or at the end of the wait.
     fn lookup(&mut self, now: Duration, waiter: Waiter, wait_ms: u32) -> Option<Reply> {
         if let Some(found) = self.found(&waiter.name) {
             return Some(found);
@@ -233,7 +235,7 @@ impl Directory {
         None
     }
 
-    /// The limit that keeps a LOOKUP of this peer from waiting.
+    /// Returns the limit that keeps a LOOKUP of this peer from waiting.
     fn waiters_limit(&self, peer: &Peer) -> Option<usize> {
         let Options { waiters_max, waiters_per_peer_max, waiters_per_origin_max, .. } = self.options;
         let limits = [
@@ -266,7 +268,7 @@ impl Directory {
 
 fn send(peer: &Peer, envelope: &Envelope, reply: &Reply, out: &mut impl Outbox) {
     let frames: Vec<Bytes> = reply.encode(envelope).into_iter().map(Bytes::from_vec).collect();
-    // A peer that is gone or has no room is owed nothing.
+    // A peer that is gone or has no room gets no reply.
     let _: Sent = out.send(&peer.routing_id, &[], &frames);
 }
 

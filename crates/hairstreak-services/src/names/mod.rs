@@ -1,4 +1,4 @@
-//! The directory: which name is held by whom, until when, and who waits for it to appear.
+//! The directory: its names, their holders and leases, and the LOOKUPs that wait for a name.
 //!
 //! ```text
 //!               REGISTER                      REGISTER by its owner: renewed
@@ -10,22 +10,21 @@
 //!     +---------------------------------------------+
 //! ```
 //!
-//! Only a *held* name is refused to others. An orphan (its holder's connection ended, its lease has
-//! not) is still found, because the holder may be well and only its way to the directory broken; but
-//! whoever restarts a crashed program gets the name at once.
+//! Only a *held* name is refused to others. An orphan (its holder's connection ended, its lease has not) is still
+//! found: the holder may be alive, and only its connection to the directory broken. A crashed program that is restarted
+//! gets the name at once.
 //!
-//! An orphan's lease is cut to [`Options::orphan_lease_max_ms`], and the orphan that would go first makes
-//! room where there is none. So nobody shuts the directory by names that it leaves behind, and what one
-//! address may hold by any number of owners and connections is a share of the whole.
+//! An orphan's lease is cut to [`Options::orphan_lease_max_ms`]. In a full directory the orphan with the earliest end
+//! makes room. Abandoned names therefore cannot block the directory. The share of one address is limited for any number
+//! of owners and connections.
 //!
-//! Invariants, tested in tests.rs on random events: every request is answered exactly once, unless
-//! its peer goes first; whoever waits, waits for a name that does not exist; nothing outgrows
-//! [`Options`].
+//! Invariants, tested in tests.rs on random events: every request is answered exactly once, unless its peer goes first;
+//! every waiting LOOKUP is for a name that does not exist; no state outgrows [`Options`].
 //!
-//! A name is refused as long as [`Directory::handle_gone`] has not told of its holder. So whoever drives the directory tells of
-//! a peer's end before any message that comes later, and behind the peer's own last message.
+//! A name is refused until [`Directory::handle_gone`] reports the end of its holder. The driver of the directory
+//! therefore reports a peer's end after the last message of that peer, and before any later message of another peer.
 //!
-//! Not here: bytes (the wire crate), connections and the clock (the node). [`client`] is the other side.
+//! Other parts: bytes are in the wire crate, connections and the clock in the node. [`client`] is the other side.
 
 mod change;
 pub mod client;

@@ -1,27 +1,27 @@
-//! `Options`: the directory's limits, with their defaults.
+//! `Options`: the limits of the directory, with their defaults.
 
-/// The directory's limits.
+/// Limits of the directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The lease given to who asks for none (0), in milliseconds.
+    /// The lease for a request without one (0), in milliseconds.
     pub lease_ms: u32,
-    /// The longest lease given, in milliseconds.
+    /// The longest lease, in milliseconds.
     pub lease_max_ms: u32,
-    /// The longest that a name stays once the connection it was registered over is gone, in milliseconds.
+    /// The longest life of a name after the end of its connection, in milliseconds.
     pub orphan_lease_max_ms: u32,
-    /// The longest wait of a LOOKUP, in milliseconds; a longer one ends there.
+    /// The longest wait of a LOOKUP, in milliseconds. A longer wait is cut to this.
     pub wait_max_ms: u32,
-    /// Names.
+    /// Most names.
     pub entries_max: usize,
-    /// Names of one owner, and new names over one connection.
+    /// Most names of one owner, and most new names over one connection.
     pub entries_per_client_max: usize,
-    /// Names from one [`super::Origin`].
+    /// Most names from one [`super::Origin`].
     pub entries_per_origin_max: usize,
-    /// Waiting LOOKUPs.
+    /// Most waiting LOOKUPs.
     pub waiters_max: usize,
-    /// Waiting LOOKUPs of one peer.
+    /// Most waiting LOOKUPs of one peer.
     pub waiters_per_peer_max: usize,
-    /// Waiting LOOKUPs from one [`super::Origin`].
+    /// Most waiting LOOKUPs from one [`super::Origin`].
     pub waiters_per_origin_max: usize,
 }
 

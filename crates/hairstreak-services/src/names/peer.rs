@@ -1,4 +1,4 @@
-//! `Peer`: a client's connection, and where it comes from.
+//! `Peer`: a client's connection, and its origin.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,16 +6,16 @@ use std::sync::Arc;
 /// A client's connection.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Peer {
-    /// The routing id that the ROUTER gave it.
+    /// The routing id that the ROUTER assigned.
     pub routing_id: Arc<[u8]>,
-    /// Where it comes from.
+    /// The origin of the connection.
     pub origin: Origin,
 }
 
-/// What a client cannot have many of, as it can owners and connections.
+/// Origin of connections. A client can have many owners and connections, but only few origins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Origin {
-    /// This machine, by other means than tcp.
+    /// This machine, by a transport other than tcp.
     Local,
     /// An address, or the network of 64 bits that an IPv6 address belongs to.
     Address(IpAddr),

@@ -1,4 +1,4 @@
-//! The directory on virtual time: each rule by itself, then random events against a plain model.
+//! Tests of the directory on virtual time: each rule by itself, then random events against a plain model.
 
 mod model;
 mod permissions;
@@ -25,13 +25,13 @@ fn endpoint(number: u8) -> Endpoint {
     Endpoint::new(&format!("tcp://10.0.0.{number}:1")).unwrap()
 }
 
-/// Those below 100 come from different addresses, the others from one.
+/// Returns a peer. Numbers below 100 have different addresses, the others share one.
 fn peer(number: u8) -> Peer {
     let origin = Origin::from(Some([10, 0, 0, number.min(100)].into()));
     Peer { routing_id: [number].into(), origin }
 }
 
-/// One of a user, as [`TableGate`] knows it.
+/// Returns a peer of a user of [`TableGate`].
 fn peer_of(user: &str) -> Peer {
     Peer { routing_id: format!("{user}:").as_bytes().into(), origin: Origin::Local }
 }
@@ -62,7 +62,7 @@ fn not_found(text: &str) -> Reply {
     Reply::NotFound { name: name(text) }
 }
 
-/// Takes what the directory says.
+/// Records the messages of the directory.
 #[derive(Default)]
 struct Said {
     changes: Vec<Change>,
@@ -92,7 +92,7 @@ impl DirectoryOutbox for Said {
     }
 }
 
-/// A directory, its clock, and what it said.
+/// A directory, its clock, and its messages.
 struct Bench {
     directory: Directory,
     now: Duration,

@@ -1,4 +1,4 @@
-//! `Waiters`: LOOKUPs of names that do not exist yet, found by name, by peer and by deadline.
+//! `Waiters`: LOOKUPs of names that do not exist yet, indexed by name, by peer and by deadline.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hairstreak_wire::directory::{Envelope, Name};
 use super::deadlines::Deadlines;
 use super::{Origin, Peer};
 
-/// One LOOKUP that waits.
+/// One waiting LOOKUP.
 #[derive(Clone, Debug)]
 pub(super) struct Waiter {
     pub(super) peer: Peer,
@@ -17,7 +17,7 @@ pub(super) struct Waiter {
     pub(super) name: Name,
 }
 
-/// In the order they came.
+/// Id of a LOOKUP, in the order of arrival.
 type Id = u64;
 
 #[derive(Debug)]
@@ -64,20 +64,20 @@ impl Waiters {
         self.waiters.insert(id, waiter);
     }
 
-    /// Takes all that wait for `name`, the oldest first.
+    /// Takes all LOOKUPs that wait for `name`, the oldest first.
     pub(super) fn take_of_name(&mut self, name: &Name) -> Vec<Waiter> {
         let ids = self.by_name.take(name);
         ids.into_iter().filter_map(|id| self.remove(id)).collect()
     }
 
-    /// Forgets all of `peer`.
+    /// Removes all LOOKUPs of `peer`.
     pub(super) fn remove_of_peer(&mut self, peer: &Peer) {
         for id in self.by_peer.take(peer) {
             self.remove(id);
         }
     }
 
-    /// Takes one whose wait is over.
+    /// Takes one LOOKUP whose wait is over.
     pub(super) fn pop_due(&mut self, now: Duration) -> Option<Waiter> {
         let id = self.deadlines.pop_due(now)?;
         self.remove(id)

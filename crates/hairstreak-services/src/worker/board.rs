@@ -1,4 +1,4 @@
-//! `Board`: which requests run, who wants their replies, and what has been replied.
+//! `Board`: the running requests, the brokers that want their replies, and the stored replies.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::RandomState;
@@ -10,68 +10,68 @@ use hairstreak_wire::hsn1::{ClientId, Held, RequestId, encode_held};
 
 use super::store::{ReplyStore, StoredReply, place_of, ranges};
 
-/// Clients whose first open number is remembered; of more, those for whom nothing runs are forgotten.
+/// Most clients whose first open number is remembered. Above the limit, clients without running requests are forgotten.
 const CLIENTS_COUNT_MAX: usize = 65_536;
-/// The last replies, which one that leaves says again to a broker that was away: as many as a broker keeps for requests to come.
+/// Most last replies, which a leaving worker repeats to a broker that was away. A broker keeps as many early replies.
 const LAST_COUNT_MAX: usize = 1024;
 
-/// Bytes of the parts of one reply that are kept to be said again; of a longer one none is, and whoever asks again has it done
-/// again.
+/// Most bytes of the parts of one reply that are kept for a repeat. A longer reply is not kept, and a repeated request
+/// is done again.
 const PARTS_BYTES_MAX: usize = 16 << 20;
 
-/// What is to be done with a request that came.
+/// Action for an arriving request.
 pub(super) enum Begin {
-    /// It is new here.
+    /// The request is new here.
     Run,
-    /// It runs: whoever asked last gets the reply.
+    /// The request is running. The last broker to ask gets the reply.
     Runs,
-    /// It has been replied to: the reply, and what names saying it once more.
+    /// The request was replied to. Holds the reply, and the run of its repeat.
     Replied(StoredReply, u64),
-    /// Its client has had the reply: it comes from a broker that did not know.
+    /// The client has had the reply. The broker did not know this.
     Over,
 }
 
-/// Where a part of a reply goes.
+/// Destination of a part of a reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartTo {
-    /// To which broker.
+    /// Link of the broker.
     pub link: usize,
-    /// Of which run.
+    /// Run of the reply.
     pub run: u64,
-    /// Its place among the parts.
+    /// Place among the parts.
     pub index: u32,
 }
 
 pub(super) struct Board {
     clients: HashMap<ClientId, Client>,
     store: Box<dyn ReplyStore>,
-    /// Whose replies were the last, and how many there were in all.
+    /// Requests of the last replies. `ended_count` is the number of all replies.
     last: VecDeque<RequestId>,
     ended_count: u64,
-    /// What it has is not what it had when brokers were told last.
+    /// Set if the board has new requests since the last report to brokers.
     has_changed: bool,
     next_run: u64,
 }
 
 #[derive(Default)]
 struct Client {
-    /// The highest first open number that it said.
+    /// Highest first open number that the client has sent.
     first: u64,
-    /// By number, ascending.
+    /// Running requests by number, ascending.
     running: VecDeque<(u64, Running)>,
 }
 
 struct Running {
-    /// The broker that asked last.
+    /// Link of the last broker that sent the request.
     link: usize,
-    /// What names its parts.
+    /// Run of its parts.
     run: u64,
-    /// Parts that have been sent, if they are kept; how many there are, and their bytes.
+    /// Sent parts, if they are kept. `part_count` is their number and `part_bytes` their size.
     parts: Vec<Message>,
     part_count: u32,
     part_bytes: usize,
     is_cancelled: bool,
-    /// It was so at some time: if it fails, that may be why.
+    /// Set once the request was cancelled: a later failure may be a consequence.
     was_cancelled: bool,
 }
 
@@ -83,18 +83,18 @@ impl Board {
             last: VecDeque::new(),
             ended_count: 0,
             has_changed: false,
-            // A random number: other workers name other runs.
+            // The first run is random, so that other workers use other runs.
             next_run: RandomState::new().hash_one(0),
         }
     }
 
-    /// What names a reply that is about to be said, and nothing else.
+    /// Returns a new run, unique to the reply that is sent next.
     pub fn next_run(&mut self) -> u64 {
         self.next_run = self.next_run.wrapping_add(1);
         self.next_run
     }
 
-    /// A broker gives a request, of a client whose first open number is this.
+    /// Begins a request of a broker. `first` is the first open number of its client.
     pub fn begin(&mut self, request: RequestId, first: u64, link: usize) -> Begin {
         let run = self.next_run();
         if self.clients.len() >= CLIENTS_COUNT_MAX && !self.clients.contains_key(&request.client) {
@@ -134,7 +134,7 @@ impl Board {
         }
     }
 
-    /// A part is about to be sent. Returns its place.
+    /// Notes a part before it is sent. Returns its destination.
     pub fn add_part(&mut self, request: RequestId, part: &Message) -> Option<PartTo> {
         let running = self.running(request)?;
         running.part_bytes += part.size();
@@ -147,7 +147,7 @@ impl Board {
         Some(PartTo { link: running.link, run: running.run, index: running.part_count - 1 })
     }
 
-    /// The request is done. Returns the place of the last part.
+    /// Ends a request. Returns the destination of the last part.
     pub fn end(&mut self, request: RequestId, result: &Result<Message, String>) -> Option<PartTo> {
         let client = self.clients.get_mut(&request.client)?;
         let place = place_of(&client.running, request.number).ok()?;
@@ -183,7 +183,7 @@ impl Board {
         self.running(request).is_some_and(|running| running.is_cancelled)
     }
 
-    /// Whether the broker has said that nobody waits for it, or has taken it back, which it says in the same way.
+    /// Returns whether the broker has cancelled the request. The broker also cancels a request that it takes back.
     pub fn was_cancelled(&mut self, request: RequestId) -> bool {
         self.running(request).is_some_and(|running| running.was_cancelled)
     }
@@ -194,18 +194,17 @@ impl Board {
         Some(&mut client.running[place].1)
     }
 
-    /// Whether it has something new since this was asked.
+    /// Returns whether the board has new requests since the last call.
     pub fn take_change(&mut self) -> bool {
         std::mem::take(&mut self.has_changed)
     }
 
-    /// How many requests it has ended.
+    /// Returns the number of ended requests.
     pub fn ended_count(&self) -> u64 {
         self.ended_count
     }
 
-    /// Those of the last replies that were among the first so many, and of which their clients have not said that they have
-    /// had them.
+    /// Returns the last replies among the first `ended_count` ones, as far as their clients have not confirmed them.
     pub fn replies_until(&mut self, ended_count: u64) -> Vec<(RequestId, StoredReply)> {
         let later = self.ended_count.saturating_sub(ended_count);
         let count = self.last.len().saturating_sub(usize::try_from(later).unwrap_or(usize::MAX));
@@ -213,7 +212,7 @@ impl Board {
         self.last.iter().take(count).filter_map(|request| Some((*request, store.find(*request)?))).collect()
     }
 
-    /// All that it has, as a list for a broker.
+    /// Returns all requests of the board, encoded as a list for a broker.
     pub fn held(&mut self) -> Vec<u8> {
         let numbers =
             |client: &Client| client.running.iter().map(|(number, _)| *number).collect::<Vec<u64>>();
@@ -242,7 +241,7 @@ mod tests {
             let mut board = board();
             if is_cancelled {
                 board.cancel(REQUEST);
-                // Somebody wants it after all.
+                // The request is wanted after all.
                 assert!(matches!(board.begin(REQUEST, 1, 0), Begin::Runs));
             }
             assert_eq!(board.end(REQUEST, &Err("ended".into())).map(|place| place.index), Some(0));

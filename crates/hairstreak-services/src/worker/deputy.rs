@@ -1,5 +1,5 @@
-//! `Deputy`: receives for a worker of one thread while its handler takes long, so that a broker that begins anew is told what runs,
-//! and the handler that nobody waits any more.
+//! `Deputy`: receives for a worker of one thread while its handler runs long. A broker that connects anew is told the
+//! running requests, and the handler learns of cancelled requests.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::thread::{self, Thread};
 
 use super::receiver::{LOOK_INTERVAL, Receiver};
 
-/// The deputy's thread, which ends when this is dropped.
+/// Guard of the deputy's thread. The thread ends when the guard is dropped.
 pub(super) struct Post<'a> {
     pub deputy: &'a Deputy,
     pub thread: &'a Thread,
@@ -19,22 +19,22 @@ impl Drop for Post<'_> {
     }
 }
 
-/// Looks in a row that found nobody busy, after which it sleeps until somebody is.
+/// Consecutive idle checks after which the deputy sleeps until the worker is busy.
 const IDLE_LOOKS_MAX: u32 = 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Deputy {
-    /// The worker handles something.
+    /// Set while the worker handles requests.
     is_busy: AtomicBool,
-    /// It has handled something since the last look.
+    /// Set if the worker began a batch since the last check.
     has_begun: AtomicBool,
-    /// The deputy is to be woken.
+    /// Set while the deputy sleeps and has to be woken.
     sleeps: AtomicBool,
     is_over: AtomicBool,
 }
 
 impl Deputy {
-    /// The worker is about to handle what has come.
+    /// Notes that the worker is about to handle received requests.
     #[inline]
     pub fn begin(&self, deputy: &Thread) {
         self.has_begun.store(true, Ordering::Relaxed);
@@ -44,24 +44,24 @@ impl Deputy {
         }
     }
 
-    /// The worker receives by itself again.
+    /// Notes that the worker receives by itself again.
     #[inline]
     pub fn end(&self) {
         self.is_busy.store(false, Ordering::Relaxed);
     }
 
-    /// Nothing is handled any more.
+    /// Ends the deputy.
     fn leave(&self, deputy: &Thread) {
         self.is_over.store(true, Ordering::SeqCst);
         deputy.unpark();
     }
 
-    /// What the deputy's thread does.
+    /// Runs the deputy in its thread.
     pub fn run(&self, receiver: &Mutex<Receiver<'_>>) {
         let mut idle_looks = 0;
         while !self.is_over.load(Ordering::SeqCst) {
             let is_busy = self.is_busy.load(Ordering::SeqCst);
-            // What has begun since the last look has not taken long yet.
+            // A batch that began since the last check has not taken long yet.
             let is_new = self.has_begun.swap(false, Ordering::Relaxed);
             idle_looks = if is_busy || is_new { 0 } else { idle_looks + 1 };
             if is_busy

@@ -1,16 +1,16 @@
-//! `WorkerError`: why a worker could not be opened, or ended.
+//! `WorkerError`: the errors that keep a worker from opening, or end it.
 
 use hairstreak_socket as socket;
 use hairstreak_wire::mdp::SERVICE_NAME_SIZE_MAX;
 use thiserror::Error;
 
-/// Why a worker could not be opened, or ended before it was asked to.
+/// Error of opening a worker, or of its end without a request to leave.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// There is no broker in the list.
     #[error("no broker to connect to was given")]
     NoBroker,
-    /// No service can be called so.
+    /// The name is not valid for a service.
     #[error("a service's name of {0} bytes: it must have 1 to {SERVICE_NAME_SIZE_MAX}")]
     ServiceName(usize),
     /// The name is one of the broker's own.
@@ -25,9 +25,9 @@ pub enum WorkerError {
     /// A broker does not let this program in, or not as a worker of the service.
     #[error("{broker} refuses: {reason}")]
     Unauthorized {
-        /// Which broker.
+        /// The address of the broker.
         broker: String,
-        /// Why.
+        /// The reason of the broker.
         reason: String,
     },
     /// The system has no threads or descriptors left.
@@ -39,7 +39,7 @@ pub enum WorkerError {
     /// The sockets cannot be waited for.
     #[error(transparent)]
     Wait(#[from] socket::WaitError),
-    /// Nothing can be received.
+    /// The socket cannot receive.
     #[error(transparent)]
     Receive(#[from] socket::RecvError),
 }

@@ -1,4 +1,4 @@
-//! `Link`: one broker's socket, which threads that have a reply share.
+//! `Link`: the socket of one broker, shared by the threads that send replies.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,13 +15,13 @@ use super::options::WorkerOptions;
 use super::store::StoredReply;
 use crate::admission::Admission;
 
-/// How often one that waits for room looks whether the broker is still there.
+/// Interval at which a sender that waits for room checks that the broker is still connected.
 const ROOM_LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A connection of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
-    /// The how manieth socket's.
+    /// Number of earlier sockets of the link.
     socket: u64,
     connection: ConnectionId,
 }
@@ -31,10 +31,10 @@ pub(super) struct Link {
     broker: String,
     dealer: Mutex<Dealer>,
     admission: Mutex<Admission>,
-    /// Sockets before this one.
+    /// Number of earlier sockets.
     reopened: AtomicU64,
     version: Version,
-    /// The broker takes parts that name their run.
+    /// Set if the broker takes parts that name their run.
     takes_runs: AtomicBool,
 }
 
@@ -61,13 +61,13 @@ impl Link {
         self.admission.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The error of a worker that the broker does not let in, if it does not.
+    /// Fails if the broker refuses this program.
     pub fn check_admission(&self) -> Result<(), WorkerError> {
         let refusal = self.lock_admission().refusal().map(str::to_owned);
         refusal.map_or(Ok(()), |reason| Err(self.unauthorized(reason)))
     }
 
-    /// The error of a worker that the broker refuses.
+    /// Returns the error of a worker that the broker refuses.
     pub fn unauthorized(&self, reason: String) -> WorkerError {
         WorkerError::Unauthorized { broker: self.broker.clone(), reason }
     }
@@ -76,7 +76,7 @@ impl Link {
         self.dealer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins again on a new connection.
+    /// Replaces the socket with a new one.
     pub fn reopen(&self, context: &Context, options: &WorkerOptions) -> Result<(), WorkerError> {
         let dealer = Dealer::with_options(context, options.socket())?;
         let admission = Admission::of(&dealer, &options.credentials);
@@ -88,20 +88,20 @@ impl Link {
         Ok(())
     }
 
-    /// The connection to the broker, and whether it says that it numbers requests; `None`: it is not there.
+    /// Returns the connection to the broker, and whether the broker speaks HSN1. `None`: not connected.
     pub fn peer(&self) -> Option<(ConnectionId, bool)> {
         let peers = self.dealer().peers();
         peers.first().map(|peer| (peer.connection, hsn1::is_spoken_by(&peer.properties)))
     }
 
-    /// The connection that there is, told from all others.
+    /// Returns an identifier of the current connection, distinct from all others.
     pub fn connection(&self) -> Option<Connection> {
         let (connection, _) = self.peer()?;
         Some(Connection { socket: self.reopened.load(Ordering::Relaxed), connection })
     }
 
-    /// Sends, and waits while the broker has no room, for as long as it is there. What is not sent because it is gone is asked for
-    /// again: READY lists it.
+    /// Sends, and waits for room while the broker is connected. A reply that is lost with the connection is asked for
+    /// again, because READY lists it.
     fn post(&self, head: &[&[u8]], body: &[Bytes]) -> Result<(), SendError> {
         let outgoing = match (head, body) {
             ([only], []) => Outgoing::Body(only),
@@ -127,12 +127,12 @@ impl Link {
         }
     }
 
-    /// The same of a command that is small.
+    /// Sends a small command, which always fits.
     fn tell(&self, head: &[&[u8]], body: &[Bytes]) {
         let _ = self.post(head, body);
     }
 
-    /// Writes what has gathered.
+    /// Flushes buffered messages.
     pub fn flush(&self) {
         self.dealer().flush();
     }
@@ -149,14 +149,14 @@ impl Link {
         self.tell(&[header.encode().as_ref()], &[]);
     }
 
-    /// Whether the broker takes parts that name their run: each request says so.
+    /// Sets whether the broker takes parts that name their run. Each request carries this flag.
     pub fn note_runs(&self, takes_runs: bool) {
         self.takes_runs.store(takes_runs, Ordering::Relaxed);
     }
 
     pub fn send_part(&self, request: RequestId, place: PartPlace, body: &Message) {
         let PartPlace { run, index, is_final } = place;
-        // A whole reply needs no name.
+        // A whole reply needs no run.
         let is_whole = is_final && index == 0;
         let run = Some(run).filter(|_| !is_whole && self.takes_runs.load(Ordering::Relaxed));
         let header = match is_final {
@@ -175,7 +175,7 @@ impl Link {
         self.tell(&[header.as_ref(), text.as_bytes()], &[]);
     }
 
-    /// A reply that was kept, as it was sent the first time.
+    /// Sends a stored reply in the same parts as the first time.
     pub fn send_stored(&self, request: RequestId, run: u64, reply: &StoredReply) {
         let count = reply.parts.len();
         for (index, part) in reply.parts.iter().enumerate() {

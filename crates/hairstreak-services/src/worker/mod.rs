@@ -1,14 +1,14 @@
-//! The worker: serves, and remembers what it replied for as long as its client may ask again.
+//! The worker: it serves requests, and remembers its replies for as long as their clients may ask again.
 //!
 //! - `run`: [`Worker`], its threads, and [`WorkerControl`]
 //! - `receiver`, `deputy`: the receiving side, and the thread that takes over while a handler runs long
-//! - `pauses`: notices that the process has not run for a while
-//! - `request`: what a handler is given
-//! - `board`: what runs, and what has been replied
-//! - `store`: where replies are kept
-//! - `session`: what is spoken with one broker
-//! - `link`: one broker's socket
-//! - `options`, `error`: limits, and what goes wrong
+//! - `pauses`: detects that the process was not running for a while
+//! - `request`: the argument of a handler
+//! - `board`: the running requests, and the replies
+//! - `store`: the storage of replies
+//! - `session`: the protocol with one broker
+//! - `link`: the socket of one broker
+//! - `options`, `error`: limits and errors
 
 mod board;
 mod deputy;

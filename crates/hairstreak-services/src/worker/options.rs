@@ -11,25 +11,25 @@ use crate::credentials::Credentials;
 /// Limits and times of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOptions {
-    /// The credentials for brokers. Without any the worker has the rights of anybody on the broker's host.
+    /// The credentials for brokers. Without credentials the worker has the rights of an anonymous peer on the broker's
+    /// host.
     pub credentials: Credentials,
     /// Threads that run the handler. At least 1.
     pub concurrency: usize,
-    /// The most requests that it may have at a time, those that wait here included; at least as many as it has threads. When it dies
-    /// all of them go to other workers. `None`: 16 for each thread.
+    /// The most requests of the worker at a time, waiting ones included; at least its number of threads. All of them go
+    /// to other workers if the worker dies. `None`: 16 for each thread.
     pub capacity: Option<u32>,
-    /// What is spoken to a broker that does not number requests.
+    /// Version of MDP for a broker that does not number requests.
     pub plain_version: Version,
-    /// How often each side of plain MDP is to be heard of.
+    /// Interval of heartbeats of each side of plain MDP.
     pub plain_heartbeat: Duration,
-    /// A broker that has been silent this long is sent a PING.
+    /// Silence of a broker, in milliseconds, after which it is sent a PING.
     pub heartbeat_ms: u64,
-    /// How long a PING may stay unanswered before the connection is given up.
+    /// Time without an answer to a PING, in milliseconds, after which the connection is given up.
     pub heartbeat_timeout_ms: u64,
-    /// How long a worker that was asked to leave waits for its brokers to know.
+    /// Time that a leaving worker waits for its brokers to confirm.
     pub leave_timeout: Duration,
-    /// How long a worker that waits yields the processor before it sleeps, in microseconds. See
-    /// [`Options::yield_us`].
+    /// Time that a waiting worker yields the processor before it sleeps, in microseconds. See [`Options::yield_us`].
     pub yield_us: u64,
 }
 
@@ -49,7 +49,7 @@ impl Default for WorkerOptions {
     }
 }
 
-/// Requests that a worker has ready for each of its threads, if it is not said.
+/// Default capacity for each thread, in requests.
 const CAPACITY_PER_THREAD: u32 = 16;
 
 impl WorkerOptions {
@@ -68,12 +68,13 @@ impl WorkerOptions {
             frame_count_max: mdp::FRAME_COUNT_MAX,
             heartbeat_ms: self.heartbeat_ms,
             heartbeat_timeout_ms: self.heartbeat_timeout_ms,
-            // Brokers wait no longer than a heartbeat of theirs for who has a request.
+            // A broker waits at most one of its heartbeats for the worker that has a request.
             reconnect_max_ms: 200,
             linger_ms: 1_000,
             properties: vec![hsn1::property()],
             yield_us: self.yield_us,
-            // One thread sends when it has handled all that came; of several, one may be alone with its reply.
+            // A worker of one thread flushes after it has handled all received requests. In a worker of several
+            // threads, one may be alone with its reply.
             gather_us: if self.thread_count() == 1 { 5_000 } else { Options::default().gather_us },
             ..Options::default()
         }

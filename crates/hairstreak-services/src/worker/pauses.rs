@@ -1,14 +1,15 @@
-//! `Pauses`: notices that this process has not run for a while: it was stopped (SIGSTOP), or its machine was too busy for it.
+//! `Pauses`: detects that this process was not running for a while: it was stopped (SIGSTOP), or its machine was too
+//! busy.
 //!
-//! The worker looks at least every few hundred milliseconds. A pause is a time without a look that is so long that brokers may have given
-//! the worker up, and have given what it had to others. Invariant: pauses are only counted up.
+//! The worker checks the clock at least every few hundred milliseconds. A pause is a gap between two checks that is
+//! long enough for brokers to give the worker up and its requests away. Invariant: the count of pauses only grows.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 #[derive(Debug)]
 pub(super) struct Pauses {
-    /// `None`: none is noticed.
+    /// Shortest gap that is a pause. `None`: pauses are not detected.
     limit: Option<Duration>,
     seen: Mutex<Seen>,
 }
@@ -20,7 +21,7 @@ struct Seen {
 }
 
 impl Pauses {
-    /// A time without a look that is as long as this is a pause; 0: none is.
+    /// Returns a detector. A gap of at least `limit` between two checks is a pause. 0 turns the detection off.
     pub fn new(limit: Duration, now: Instant) -> Pauses {
         Pauses {
             limit: Some(limit).filter(|limit| !limit.is_zero()),
@@ -28,7 +29,7 @@ impl Pauses {
         }
     }
 
-    /// Looks. Returns how many pauses there were, one that ends now included.
+    /// Checks the clock. Returns the number of pauses so far, including one that ends now.
     pub fn look(&self, now: Instant) -> u64 {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let since = now.saturating_duration_since(seen.looked);

@@ -1,4 +1,4 @@
-//! `Receiver`: a worker's receiving side: its connections, what they bring, and what brokers have to know.
+//! `Receiver`: the receiving side of a worker: its connections, their messages, and its reports to brokers.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,36 +14,36 @@ use super::link::Link;
 use super::run::{Arrival, Job, Shared};
 use super::session::{Mode, Origin, Session, Wanted};
 
-/// How often connections and times are looked at.
+/// Interval between two checks of connections and deadlines.
 pub(super) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How often several brokers are told what it has, at least: so many times while they wait for whoever has what was sent to
-/// another before.
+/// Least number of reports to several brokers while a broker holds a resent request for the worker that has it.
 const TELLINGS: u32 = 3;
-/// So long nothing comes when all that lies here has been read.
+/// Silence after which all waiting messages have been read.
 const SETTLING_TIME: Duration = Duration::from_millis(10);
-/// Messages that are taken in one turn.
+/// Most messages taken in one turn.
 const BATCH_COUNT_MAX: usize = 1024;
 
 pub(super) struct Receiver<'a> {
     shared: &'a Shared,
     context: &'a Context,
     sessions: Vec<Session>,
-    /// With several brokers: waits for all of them.
+    /// Poller for several brokers.
     poller: Option<Poller>,
-    /// Since when it leaves.
+    /// Time at which the worker began to leave.
     leaving: Option<Instant>,
     next_look: Instant,
     next_telling: Instant,
     telling_interval: Duration,
-    /// Pauses so far that it has seen to.
+    /// Pauses handled so far.
     pause_count: u64,
-    /// Requests that came and are on the board, before they are handled.
+    /// Requests that are on the board and not yet handed to the threads.
     begun: Vec<Job>,
-    /// Brokers to begin again with on a new connection. A socket is fastest in the thread that opens it, which the deputy's is not.
+    /// Brokers to reconnect to. A socket is fastest in the thread that opens it, so the deputy leaves this to the
+    /// worker.
     reopening: Vec<usize>,
-    /// A broker refuses this worker: it ends.
+    /// Refusal of a broker, which ends the worker.
     refused: Option<WorkerError>,
-    /// Used again by each turn.
+    /// Buffer that each turn reuses.
     messages: Vec<Message>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Receiver<'a> {
         Ok(receiver)
     }
 
-    /// Sockets may have been replaced.
+    /// Builds the poller anew after a change of the sockets.
     fn watch_links(&mut self) -> Result<(), WorkerError> {
         if self.shared.links.len() > 1 {
             let mut poller = Poller::new()?;
@@ -82,13 +82,13 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Receives for other threads, until the worker has left.
+    /// Receives for other threads until the worker has left.
     pub fn run(mut self) -> Result<(), WorkerError> {
         while !self.step()? {}
         Ok(())
     }
 
-    /// Takes what comes within a while. Returns whether the worker has left.
+    /// Takes the messages that arrive within a while. Returns whether the worker has left.
     pub fn step(&mut self) -> Result<bool, WorkerError> {
         if let Some(error) = self.refused.take() {
             return Err(error);
@@ -121,11 +121,11 @@ impl<'a> Receiver<'a> {
         Ok(false)
     }
 
-    /// Takes what is here, while the worker handles something.
+    /// Takes available messages while the worker handles requests.
     pub fn step_aside(&mut self) {
         let now = Instant::now();
         self.next_look = now + LOOK_INTERVAL;
-        // What cannot be received now the worker itself will find.
+        // The worker itself finds a receive error later.
         if self.was_paused(now) {
             let _ = self.resume(None);
         }
@@ -133,13 +133,14 @@ impl<'a> Receiver<'a> {
         let _ = self.take(Duration::ZERO);
     }
 
-    /// Whether there was a pause that it has not seen to.
+    /// Returns whether there was a pause that is not yet handled.
     fn was_paused(&self, now: Instant) -> bool {
         self.shared.pauses.look(now) != self.pause_count
     }
 
-    /// There was a pause. What lies here came before or meanwhile: it is dropped where the connection is over, as its broker has given it
-    /// to others, and may be another's where not. `in_hand`: what has been received of one of the brokers.
+    /// Handles a pause. Waiting requests came before or during it. If their connection is over, they are dropped,
+    /// because the broker has given them to other workers. If not, other workers may have them too. `in_hand`: the
+    /// received messages of one broker.
     fn resume(&mut self, mut in_hand: Option<(usize, Vec<Message>)>) -> Result<(), WorkerError> {
         for link in 0..self.sessions.len() {
             let mut messages =
@@ -156,7 +157,7 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Reads what is here, and with it whether the connection is over.
+    /// Reads all available messages, which also shows whether the connection is over.
     fn read_all(&self, link: usize, messages: &mut Vec<Message>) -> Result<(), WorkerError> {
         let dealer = self.shared.links[link].dealer();
         let count_max = BATCH_COUNT_MAX + self.shared.options.capacity() as usize;
@@ -178,7 +179,7 @@ impl<'a> Receiver<'a> {
         ready.iter().try_for_each(|found| self.receive(found.key, Duration::ZERO))
     }
 
-    /// Takes what is here, and has it handled when all of it is on the board.
+    /// Takes available messages, and hands the requests to the threads once all of them are on the board.
     fn receive(&mut self, link: usize, mut patience: Duration) -> Result<(), WorkerError> {
         let mut messages = std::mem::take(&mut self.messages);
         let mut is_welcome = false;
@@ -197,7 +198,7 @@ impl<'a> Receiver<'a> {
             if !is_welcome {
                 break;
             }
-            // Behind the WELCOME of this connection there may be requests of the one before. READY is to list them.
+            // Requests of the connection before may follow the WELCOME of this connection. READY has to list them.
             patience = Duration::ZERO;
         }
         self.messages = messages;
@@ -208,13 +209,13 @@ impl<'a> Receiver<'a> {
         Ok(())
     }
 
-    /// Returns whether the broker's WELCOME was among them.
+    /// Takes messages. Returns whether WELCOME was among them.
     fn take_messages(&mut self, link: usize, messages: impl Iterator<Item = Message>) -> bool {
         let now = Instant::now();
         messages.fold(false, |is_welcome, message| is_welcome | self.take_message(now, link, message))
     }
 
-    /// Returns whether it was the broker's WELCOME.
+    /// Takes a message. Returns whether it was WELCOME.
     fn take_message(&mut self, now: Instant, link: usize, message: Message) -> bool {
         match self.sessions[link].take(now, message.as_frames()) {
             Wanted::Request { origin, body } => {
@@ -258,7 +259,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Tells a broker that begins anew what the worker has.
+    /// Sends a broker the list of the worker's requests after its WELCOME.
     fn greet(&mut self, index: usize) {
         let (link, shared) = (&self.shared.links[index], self.shared);
         let (held, ended_count) = {
@@ -274,7 +275,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Says that it wants nothing new; and what it replied before this connection, as nobody can ask for it later.
+    /// Sends DRAIN, after all replies from before this connection: the broker cannot ask for them later.
     fn take_leave(&self, index: usize) {
         let link = &self.shared.links[index];
         let replies = self.shared.board().replies_until(self.sessions[index].ended_before);
@@ -285,7 +286,7 @@ impl<'a> Receiver<'a> {
         link.send_header(Header::Drain);
     }
 
-    /// Connections, heartbeats, and whether it is to leave.
+    /// Checks connections and heartbeats, and starts to leave if asked to.
     fn look(&mut self, now: Instant) {
         let mut tells = now >= self.next_telling && self.shared.board().take_change();
         for index in 0..self.sessions.len() {
@@ -313,7 +314,7 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Tells all brokers what it has: a client may go from one to another, or has to.
+    /// Reports the worker's requests to all brokers: a client may change to another broker.
     fn tell_brokers(&mut self, now: Instant) {
         if self.sessions.len() < 2 {
             return;
@@ -327,7 +328,8 @@ impl<'a> Receiver<'a> {
         }
     }
 
-    /// Whether it was asked to leave, every broker knows, and has had all replies, and nothing is left to do; then it says so.
+    /// Returns whether the leave is complete: the worker is idle, and every broker knows and has all replies. Sends the
+    /// disconnect in this case.
     fn has_left(&mut self, now: Instant) -> bool {
         let Some(since) = self.leaving else { return false };
         if !self.shared.is_idle() {
@@ -337,7 +339,7 @@ impl<'a> Receiver<'a> {
         let knows = |session: &Session| match session.mode {
             Mode::Hsn1 => session.is_drained,
             Mode::Plain => true,
-            // One that is away may come back within the time, and ask for what it has not had.
+            // An absent broker may come back within the timeout, and ask for missing replies.
             Mode::Unknown | Mode::Greeting => !owes,
         };
         let is_late = now.saturating_duration_since(since) >= self.shared.options.leave_timeout;
@@ -355,7 +357,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Whether it is a request that has a number.
+/// Returns whether the message is a numbered request.
 fn is_request(message: &Message) -> bool {
     let header = message.frame(0).map(Header::parse);
     matches!(header, Some(Ok((Header::Request { .. }, _))))

@@ -1,4 +1,4 @@
-//! `Request`: what a handler is given.
+//! `Request`: the argument of a handler.
 
 use std::fmt;
 
@@ -19,17 +19,18 @@ pub struct Request<'a> {
 }
 
 impl Request<'_> {
-    /// The last frame: the body itself, where it has one frame.
+    /// Returns the last frame, which is the whole body if it has one frame.
     pub fn body(&self) -> &[u8] {
         self.body.last().map(Bytes::as_bytes).unwrap_or_default()
     }
 
-    /// All frames of the body.
+    /// Returns all frames of the body.
     pub fn frames(&self) -> &[Bytes] {
         self.body
     }
 
-    /// Its client and number: the same whenever the request is given to somebody once more. `None`: the broker numbers none.
+    /// Returns the client and number of the request. They stay the same if the request is given to another worker.
+    /// `None`: the broker does not number requests.
     pub fn id(&self) -> Option<RequestId> {
         match self.origin {
             Origin::Hsn1 { request, .. } => Some(*request),
@@ -37,7 +38,7 @@ impl Request<'_> {
         }
     }
 
-    /// Workers that had it before; a broker that started again does not know of all.
+    /// Returns the number of workers that had the request before. A restarted broker does not know of all.
     pub fn deliveries(&self) -> u16 {
         match self.origin {
             Origin::Hsn1 { deliveries, .. } => *deliveries,
@@ -45,10 +46,11 @@ impl Request<'_> {
         }
     }
 
-    /// Another worker may have done it, wholly or in part: it had the request before; or the broker may have given the request away since it came
-    /// here, as far as is known now. That is so when the connection has ended, when this process has not run for
-    /// [`heartbeat_timeout_ms`](super::WorkerOptions::heartbeat_timeout_ms), and when the broker has taken the request back. Of a pause behind
-    /// this call nobody is told. False where the broker numbers none.
+    /// Returns whether another worker may have done the request in whole or in part. Either it had the request before,
+    /// or the broker may have given the request away since, as far as is known now. The second case applies after the
+    /// end of the connection, after a pause of this process of
+    /// [`heartbeat_timeout_ms`](super::WorkerOptions::heartbeat_timeout_ms), and after a cancel by the broker. A pause
+    /// after this call is not covered. Always false if the broker does not number requests.
     pub fn is_repeated(&self) -> bool {
         match *self.origin {
             Origin::Hsn1 { request, is_repeated, .. } => {
@@ -58,14 +60,15 @@ impl Request<'_> {
         }
     }
 
-    /// Nobody waits for the reply any more.
+    /// Returns whether the reply is no longer wanted.
     pub fn is_cancelled(&self) -> bool {
         self.id().is_some_and(|request| self.shared.board().is_cancelled(request))
     }
 
-    /// Sends a part of the reply; what the handler returns is the last. Clients of MDP 0.1 get all at once. When the worker dies and
-    /// the request is done once more, a call gets the second reply alone. A client that has taken parts one by one gets the rest only if the
-    /// second reply begins with the same parts: handlers should say the same again.
+    /// Sends a part of the reply. The return value of the handler is the last part. Clients of MDP 0.1 get all parts at
+    /// once. If the worker dies and the request is done again, a call gets only the second reply. A client that has
+    /// taken parts one by one gets the rest only if the second reply begins with the same parts. Handlers should
+    /// therefore be deterministic.
     pub fn send_part(&self, part: impl Into<Message>) {
         self.shared.send_part(self.origin, self.link, &part.into());
     }

@@ -1,8 +1,8 @@
-//! `Worker`: takes requests from one or several brokers, runs the handler, sends what it returns.
+//! `Worker`: takes requests from one or several brokers, runs the handler, and sends its replies.
 //!
-//! With one thread, that which calls [`Worker::run`] does all: it takes what is there, handles it, and what it sends gathers
-//! until it waits again; while a handler takes long a deputy receives in its place. With more, that thread receives and the others
-//! handle and send.
+//! With one thread, the thread that calls [`Worker::run`] does all the work. It takes the available requests and
+//! handles them. Its replies gather until it waits again. A deputy receives in its place while a handler runs long.
+//! With more threads, that thread receives and the others handle and send.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -28,41 +28,41 @@ use super::request::Request;
 use super::session::Origin;
 use super::store::{MemoryStore, ReplyStore};
 
-/// A handler that takes so long has its reply written at once; others' gather, while there are requests.
+/// Handler time from which a reply is flushed at once. Replies of faster handlers gather while there are requests.
 const SLOW: Duration = Duration::from_micros(50);
 
-/// What a handler may fail with: its text goes to the client.
+/// Error of a handler. Its text goes to the client.
 pub type HandlerError = Box<dyn Error + Send + Sync>;
 
-/// Serves one service. Dropped, or when its process dies, its requests go to other workers.
+/// Worker of one service. If it is dropped or its process dies, its requests go to other workers.
 pub struct Worker {
     shared: Arc<Shared>,
     context: Context,
 }
 
-/// Asks a worker to leave, from another thread.
+/// Handle that asks a worker to leave, from another thread.
 #[derive(Clone)]
 pub struct WorkerControl(Arc<Shared>);
 
-/// What a worker did.
+/// Counters of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerReport {
     /// Requests that the handler ran for.
     pub handled: u64,
-    /// Of those, how many it failed.
+    /// Requests among them that the handler failed.
     pub failed: u64,
-    /// Requests that were asked again, and answered with the reply that was kept.
+    /// Repeated requests that were answered with the stored reply.
     pub replayed: u64,
 }
 
-/// What all threads of a worker share.
+/// State shared by all threads of a worker.
 pub(super) struct Shared {
     pub service: String,
     pub options: WorkerOptions,
     pub links: Vec<Link>,
     board: Mutex<Board>,
     jobs: Mutex<Jobs>,
-    /// There is a job, or none will come.
+    /// Signalled when there is a job, or when no more will come.
     job_came: Condvar,
     leaves: AtomicBool,
     handled: AtomicU64,
@@ -74,12 +74,12 @@ pub(super) struct Shared {
 #[derive(Default)]
 struct Jobs {
     queue: VecDeque<Job>,
-    /// Those that threads have begun.
+    /// Jobs that threads have begun.
     begun_count: usize,
     are_over: bool,
 }
 
-/// A request that is to be handled.
+/// A request to be handled.
 pub(super) struct Job {
     pub link: usize,
     pub origin: Origin,
@@ -87,12 +87,12 @@ pub(super) struct Job {
     pub arrival: Arrival,
 }
 
-/// What was known when a request was taken.
+/// Circumstances of a request's arrival.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
-    /// The connection that brought it, as far as that is known.
+    /// Connection that brought the request, if known.
     pub connection: Option<Connection>,
-    /// Pauses before it came.
+    /// Pauses before the arrival.
     pub pause_count: u64,
 }
 
@@ -109,19 +109,20 @@ impl std::fmt::Debug for WorkerControl {
 }
 
 impl WorkerControl {
-    /// The worker wants nothing new, ends what it has, and then [`Worker::run`] returns.
+    /// Asks the worker to leave. It accepts no new requests and finishes the current ones. [`Worker::run`] returns
+    /// afterwards.
     pub fn leave(&self) {
         self.0.leaves.store(true, Ordering::Relaxed);
     }
 }
 
 impl Worker {
-    /// A worker of this service at this broker, which may come later.
+    /// Returns a worker of this service at this broker, which may start later.
     pub fn connect(broker: &str, service: &str) -> Result<Worker, WorkerError> {
         Worker::with_options(&[broker], service, WorkerOptions::default(), MemoryStore::new())
     }
 
-    /// A worker of this service at all of these brokers.
+    /// Returns a worker of this service at all of these brokers.
     pub fn with_options(
         brokers: &[&str],
         service: &str,
@@ -139,7 +140,7 @@ impl Worker {
         }
         let context = Context::new();
         let links = brokers.iter().map(|broker| Link::open(&context, broker, &options));
-        // Whether a broker has given it up the worker cannot know better than by what it would do itself.
+        // A worker cannot know when a broker gives it up. It assumes the timeout that it uses itself.
         let pauses = Pauses::new(Duration::from_millis(options.heartbeat_timeout_ms), Instant::now());
         let shared = Shared {
             service: service.to_owned(),
@@ -157,12 +158,12 @@ impl Worker {
         Ok(Worker { shared: Arc::new(shared), context })
     }
 
-    /// To ask it to leave, from another thread.
+    /// Returns a handle that asks the worker to leave, from another thread.
     pub fn control(&self) -> WorkerControl {
         WorkerControl(Arc::clone(&self.shared))
     }
 
-    /// Serves until it is asked to leave. The handler returns the reply; an error, or a panic, is the client's answer too.
+    /// Serves until it is asked to leave. The handler returns the reply. An error or a panic is sent to the client too.
     pub fn run<F>(self, handler: F) -> Result<WorkerReport, WorkerError>
     where
         F: Fn(&Request<'_>) -> Result<Message, HandlerError> + Sync,
@@ -207,7 +208,7 @@ impl Shared {
         }
     }
 
-    /// Has requests handled, in this order.
+    /// Queues requests for the threads, in this order.
     pub fn enqueue(&self, jobs: impl ExactSizeIterator<Item = Job>) {
         let count = jobs.len();
         if count == 0 {
@@ -233,12 +234,12 @@ impl Shared {
             let (deputy, receiver) = (Arc::clone(&deputy), Arc::clone(&receiver));
             start(scope, "deputy".to_owned(), move || deputy.run(&receiver))?
         };
-        // The store, which is the application's, may panic.
+        // The store belongs to the application and may panic.
         let _post = Post { deputy: &deputy, thread: thread.thread() };
         loop {
             {
                 let mut receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-                // What the deputy has just taken does not wait for more.
+                // Jobs that the deputy has just taken must not wait for further messages.
                 if self.is_idle() && receiver.step()? {
                     return Ok(());
                 }
@@ -249,7 +250,7 @@ impl Shared {
         }
     }
 
-    /// Handles what is there.
+    /// Handles all queued requests.
     fn work_off(&self, handler: &impl Fn(&Request<'_>) -> Result<Message, HandlerError>) {
         let mut jobs = self.lock_jobs();
         while !jobs.queue.is_empty() {
@@ -263,7 +264,7 @@ impl Shared {
         }
     }
 
-    /// A thread of several: handles until nothing comes any more.
+    /// Runs one of several threads: handles requests until no more will come.
     fn work(&self, handler: &(impl Fn(&Request<'_>) -> Result<Message, HandlerError> + Sync)) {
         let mut jobs = self.lock_jobs();
         loop {
@@ -281,8 +282,8 @@ impl Shared {
         }
     }
 
-    /// Whether the broker may have given the request to another worker since it came: its connection is over, the process has
-    /// not run for long, or the broker has taken it back.
+    /// Returns whether the broker may have given the request to another worker since its arrival. The reason is a
+    /// closed connection, a pause of the process, or a cancel.
     pub fn is_doubtful(&self, request: RequestId, link: usize, arrival: Arrival) -> bool {
         arrival.pause_count != self.pauses.look(Instant::now())
             || arrival.connection.is_none()
@@ -290,7 +291,7 @@ impl Shared {
             || self.board().was_cancelled(request)
     }
 
-    /// Whether it was asked to leave.
+    /// Returns whether the worker was asked to leave.
     pub fn leaves(&self) -> bool {
         self.leaves.load(Ordering::Relaxed)
     }
@@ -300,7 +301,7 @@ impl Shared {
         jobs.queue.is_empty() && jobs.begun_count == 0
     }
 
-    /// Returns when the handler ended.
+    /// Handles a request. Returns the time at which the handler ended.
     fn handle(
         &self,
         job: Job,
@@ -312,7 +313,7 @@ impl Shared {
         let result = panic::catch_unwind(AssertUnwindSafe(|| handler(&request)));
         let result = match result {
             Ok(result) => result.map_err(|error| error.to_string()),
-            // The panic has been reported by itself.
+            // The panic hook has reported the panic.
             Err(_) => Err("the worker panicked".to_owned()),
         };
         self.handled.fetch_add(1, Ordering::Relaxed);
@@ -320,7 +321,7 @@ impl Shared {
         self.reply(&job.origin, job.link, &result);
         let end = Instant::now();
         if end.duration_since(begin) >= SLOW {
-            // The next one may take as long.
+            // The next request may take as long.
             self.links[job.link].flush();
         }
         end
@@ -337,8 +338,8 @@ impl Shared {
                     Err(text) => self.links[link].send_refused(*request, text),
                 }
             }
-            // Plain MDP knows no failure: its client's own time runs out, and the broker is told that the worker is free by
-            // an empty reply.
+            // Plain MDP has no failure: the timeout of its client expires. An empty reply tells the broker that the
+            // worker is free.
             Origin::Plain { address } => {
                 let empty = Message::new();
                 self.links[link].send_plain_reply(address, true, result.as_ref().unwrap_or(&empty));
@@ -357,7 +358,7 @@ impl Shared {
     }
 }
 
-/// No jobs come any more when this is dropped.
+/// Guard that ends the queue of jobs when it is dropped.
 struct JobsEnd<'a>(&'a Shared);
 
 impl Drop for JobsEnd<'_> {

@@ -1,4 +1,4 @@
-//! `Session`: what is spoken with one broker, as a state machine that does no I/O.
+//! `Session`: the protocol with one broker, as a state machine without I/O.
 //!
 //! ```text
 //! unknown --- a peer that speaks HSN1 ---> greeting --- WELCOME: READY goes out ---> hsn1
@@ -27,30 +27,30 @@ pub(super) enum Mode {
     Plain,
 }
 
-/// What a message of the broker wants.
+/// Action that a message of the broker requires.
 #[derive(Debug)]
 pub(super) enum Wanted {
     Nothing,
-    /// READY is to be sent. What was sent to another broker waits so long there for whoever has it.
+    /// Send READY. `patience` is the time that the broker holds a resent request for the worker that has it.
     Ready {
         patience: Duration,
     },
-    /// A request is to be done.
+    /// Do a request.
     Request {
         origin: Origin,
         body: BodyPlace,
     },
-    /// Nobody wants that request any more.
+    /// Cancel a request that is no longer wanted.
     Cancel(RequestId),
-    /// The worker is to begin again on a new connection.
+    /// Reconnect on a new connection.
     Reconnect,
-    /// The worker may not serve its service, in the broker's words.
+    /// End: the worker may not serve its service, for the broker's reason.
     Leave {
         reason: String,
     },
 }
 
-/// Where a request came from, and so where its reply goes.
+/// Origin of a request, and therefore the destination of its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Origin {
     Hsn1 { request: RequestId, first: u64, deliveries: u16, is_repeated: bool, takes_runs: bool },
@@ -60,17 +60,17 @@ pub(super) enum Origin {
 #[derive(Debug)]
 pub(super) struct Session {
     pub mode: Mode,
-    /// The broker has nothing more on the way.
+    /// Set if the broker has sent everything.
     pub is_drained: bool,
-    /// How many requests the worker had ended when it greeted this broker: of those the broker has had no reply.
+    /// Requests that the worker had ended when it greeted this broker. The broker has had none of their replies.
     pub ended_before: u64,
-    /// The connection that the broker was told on what the worker has.
+    /// Connection on which the broker was told the worker's requests.
     pub greeted: Option<Connection>,
-    /// The connection that it was plain on.
+    /// Connection on which the broker spoke plain MDP.
     connection: Option<ConnectionId>,
-    /// When the broker was heard of.
+    /// Time of the last message of the broker.
     heard: Instant,
-    /// When it was sent a heartbeat.
+    /// Time of the last heartbeat to the broker.
     told: Instant,
 }
 
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// A message came.
+    /// Takes a message.
     pub fn take(&mut self, now: Instant, frames: &[Bytes]) -> Wanted {
         self.heard = now;
         if frames.first().is_some_and(|first| Header::is_one(first.as_bytes())) {
@@ -122,7 +122,7 @@ impl Session {
                 self.is_drained = true;
                 Wanted::Nothing
             }
-            // Number 0 is no request's.
+            // Number 0 belongs to no request.
             FromBroker::Refused { request, refusal: Refusal::AccessRefused, text } if request.number == 0 => {
                 Wanted::Leave { reason: String::from_utf8_lossy(text).into_owned() }
             }
@@ -130,8 +130,8 @@ impl Session {
         }
     }
 
-    /// There is a peer on that connection, which says that it numbers requests or does not; or none. Returns whether READY of plain
-    /// MDP is to be sent. WELCOME may have come before the connection was seen.
+    /// Notes the current peer: its connection, and whether it numbers requests. Returns whether READY of plain MDP is
+    /// to be sent. WELCOME may have come before the connection was noticed.
     pub fn see_peer(&mut self, now: Instant, peer: Option<(ConnectionId, bool)>) -> bool {
         match (peer, self.mode) {
             (None, _) => (self.mode, self.is_drained) = (Mode::Unknown, false),
@@ -147,7 +147,7 @@ impl Session {
         false
     }
 
-    /// Whether a heartbeat of plain MDP is due, and whether the broker has been silent for too long.
+    /// Returns whether a heartbeat of plain MDP is due, and whether the broker has been silent for too long.
     pub fn look(&mut self, now: Instant, interval: Duration) -> (bool, bool) {
         if self.mode != Mode::Plain {
             return (false, false);

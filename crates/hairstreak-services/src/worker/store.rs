@@ -1,8 +1,8 @@
-//! `ReplyStore`: where a worker keeps what it replied, for clients that ask again.
+//! `ReplyStore`: the storage of a worker's replies, for clients that ask again.
 //!
-//! What is kept in memory is lost with the worker: a request whose worker died between its effect and its reply is done once
-//! more, marked as repeated. A store that commits the number with the effect (a row of the same transaction) makes effects happen exactly
-//! once: then [`ReplyStore::find`] knows after a restart what was done.
+//! Replies in memory are lost with the worker. If it dies between the effect of a request and the reply, the request is
+//! done again and is marked as repeated. A store that commits the number with the effect (a row of the same
+//! transaction) makes effects happen exactly once: after a restart [`ReplyStore::find`] returns the reply.
 
 use std::collections::VecDeque;
 
@@ -10,17 +10,17 @@ use foldhash::HashMap;
 use hairstreak_socket::Message;
 use hairstreak_wire::hsn1::{ClientId, Held, RequestId};
 
-/// Replies that are kept in memory.
+/// Most replies in memory.
 const STORED_COUNT_MAX: usize = 262_144;
-/// Their bytes.
+/// Most bytes of these replies.
 const STORED_BYTES_MAX: usize = 64 << 20;
 
-/// What was replied to a request.
+/// The reply to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredReply {
     /// The parts, in order; the last one ends the reply.
     pub parts: Vec<Message>,
-    /// Why there is no reply, if there is none.
+    /// The reason that there is no reply. `None`: there is one.
     pub failure: Option<String>,
 }
 
@@ -30,26 +30,26 @@ impl StoredReply {
     }
 }
 
-/// Keeps replies. Called by one thread at a time, in the middle of its work: it should not be slow.
+/// Storage of replies. Called by one thread at a time in the middle of its work, so it should be fast.
 pub trait ReplyStore: Send {
-    /// What was replied to the request, if it is known.
+    /// Returns the reply to the request, if it is stored.
     fn find(&mut self, request: RequestId) -> Option<StoredReply>;
 
-    /// Keeps a reply, which has not been sent yet.
+    /// Stores a reply before it is sent.
     fn insert(&mut self, request: RequestId, reply: StoredReply);
 
-    /// The client has all its replies below this number: they may go.
+    /// Notes that the client has all its replies below this number. The store may drop them.
     fn forget_below(&mut self, client: ClientId, first: u64);
 
-    /// Which requests it has the replies to.
+    /// Returns the requests whose replies are stored.
     fn held(&mut self) -> Vec<Held>;
 }
 
-/// Keeps replies in memory, up to 262,144 and 64 MiB; of more, the oldest go.
+/// Store in memory, for up to 262,144 replies and 64 MiB. Above a limit, the oldest replies are dropped.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
     clients: HashMap<ClientId, Replies>,
-    /// In the order in which they came; some are gone.
+    /// Requests in the order of arrival. Some of the replies are gone.
     order: VecDeque<RequestId>,
     count: usize,
     bytes: usize,
@@ -58,12 +58,12 @@ pub struct MemoryStore {
 #[derive(Debug, Default)]
 struct Replies {
     first: u64,
-    /// By number, ascending.
+    /// Replies by number, ascending.
     by_number: VecDeque<(u64, StoredReply)>,
 }
 
 impl MemoryStore {
-    /// An empty one.
+    /// Returns an empty store.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
     }
@@ -139,7 +139,7 @@ impl ReplyStore for MemoryStore {
     }
 }
 
-/// Where that number is among ascending ones, or would be: behind all others, as a rule.
+/// Returns the position of the number in an ascending queue, or its insertion position, which is usually the end.
 pub(super) fn place_of<T>(by_number: &VecDeque<(u64, T)>, number: u64) -> Result<usize, usize> {
     match by_number.back() {
         Some((last, _)) if *last >= number => by_number.binary_search_by_key(&number, |(number, _)| *number),
@@ -147,7 +147,7 @@ pub(super) fn place_of<T>(by_number: &VecDeque<(u64, T)>, number: u64) -> Result
     }
 }
 
-/// Ascending numbers of a client, as ranges.
+/// Returns ascending numbers of a client as ranges.
 pub(super) fn ranges(client: ClientId, numbers: impl IntoIterator<Item = u64>) -> Vec<Held> {
     let mut ranges: Vec<Held> = Vec::new();
     for number in numbers {

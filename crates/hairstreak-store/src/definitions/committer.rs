@@ -1,14 +1,14 @@
-//! `Committer`: commits groups of changes, and keeps what it could not commit. It has no thread and no clock.
+//! `Committer`: commits groups of changes, and keeps the changes of failed commits. It has no thread and no clock.
 //!
 //! ```text
 //!             commit fails: the group is kept, the database is closed
 //!   ┌────────┐ ────────────────────────────────────────────────> ┌─────────┐ <─┐ keep (further groups)
 //!   │ sound  │                                                    │ failing │ ──┤ retry fails
 //!   └────────┘ <──────────────────────────────────────────────── └─────────┘ <─┘
-//!             retry: opened again, and all that was kept is committed in one transaction
+//!             retry: opened again, and all kept changes are committed in one transaction
 //! ```
 //!
-//! A change is never committed without those before it.
+//! A change is never committed without the changes before it.
 
 use super::database::{Database, HeldDatabase};
 use super::disk::Disk;
@@ -20,15 +20,15 @@ use super::kept::Kept;
 #[derive(Debug)]
 pub(super) struct Committer {
     disk: Box<dyn Disk>,
-    /// None while failing, and once closed.
+    /// `None` while failing, and after closing.
     database: Option<Database>,
     kept: Kept,
-    /// The kinds of the file when it was opened.
+    /// Kinds in the file when it was opened.
     kinds: Vec<Kind>,
 }
 
 impl Committer {
-    /// Opens the definitions. Returns them as they are stored, by kind and key.
+    /// Opens the definitions. Returns the stored definitions, by kind and key.
     pub fn open(disk: Box<dyn Disk>) -> Result<(Committer, Vec<Entry>), StoreError> {
         let held = HeldDatabase::create(&*disk)?;
         let (kinds, entries) = held.load()?;
@@ -36,7 +36,7 @@ impl Committer {
         Ok((Committer { disk, database, kept: Kept::default(), kinds }, entries))
     }
 
-    /// The kinds of the file when it was opened, those without entries among them.
+    /// Returns the kinds that the file had when it was opened, including kinds without entries.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
@@ -70,16 +70,16 @@ impl Committer {
         self.kept.extend(batches.into_iter().flatten());
     }
 
-    /// Opens the database again, and commits what is kept. For a failing committer.
+    /// Opens the database again, and commits the kept changes. Called on a failing committer.
     ///
     /// # Errors
     ///
     /// The committer is still failing.
     pub fn retry(&mut self) -> Result<(), StoreError> {
-        // A file that is gone by now is not begun anew: the other definitions were in it.
+        // A file that has disappeared is not created again: it held the other definitions.
         let database = HeldDatabase::open(&*self.disk)?.release()?;
         let database = self.database.insert(database);
-        // The database's contents are on the medium by now: a key that is missing stays missing.
+        // The contents of the database are on the medium now, so a missing key stays missing.
         let committed = match database.reader() {
             Ok(is_stored) => {
                 self.kept.forget_removals(is_stored);
@@ -96,12 +96,12 @@ impl Committer {
         }
     }
 
-    /// The memory of the kept batches, in bytes, about.
+    /// Returns the approximate memory of the kept batches, in bytes.
     pub fn kept_bytes(&self) -> usize {
         self.kept.bytes()
     }
 
-    /// Closes the database. What is kept is lost.
+    /// Closes the database. The kept changes are lost.
     pub fn close(&mut self) {
         self.kept.clear();
         if let Some(database) = self.database.take() {

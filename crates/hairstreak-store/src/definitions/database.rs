@@ -1,7 +1,8 @@
 //! `Database`: the definitions in a redb database, a table for each kind.
 //!
-//! A file is opened in two steps. [`HeldDatabase::create`] or [`HeldDatabase::open`] checks every page and writes nothing; [`HeldDatabase::release`] makes the
-//! changes that opening brought about, such as those that end the recovery from a crash.
+//! A file is opened in two steps. [`HeldDatabase::create`] or [`HeldDatabase::open`] checks every page and writes
+//! nothing.
+//! [`HeldDatabase::release`] then makes the changes that opening caused, such as the end of a recovery from a crash.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -20,17 +21,17 @@ use super::entry::{Entry, Kind};
 use super::error::StoreError;
 use super::file::DefinitionFile;
 
-/// redb keeps so much of the file in memory.
+/// Size of redb's cache, in bytes.
 const CACHE_BYTES_MAX: usize = 16 << 20;
 
 type Table<'a> = TableDefinition<'a, &'static [u8], &'static [u8]>;
 
-/// The key, and the value or none for a removal.
+/// The key, and the value. `None` removes the key.
 type KeyChange<'a> = (&'a [u8], Option<&'a [u8]>);
-/// The kind, the key, and the value or none for a removal.
+/// The kind, the key, and the value. `None` removes the key.
 pub(super) type Change<'a> = (Kind, &'a [u8], Option<&'a [u8]>);
 
-/// A database that is whole, and of which nothing was written yet.
+/// A checked database to which nothing was written yet.
 #[derive(Debug)]
 pub(super) struct HeldDatabase(Database);
 
@@ -43,7 +44,7 @@ pub(super) struct Database {
 }
 
 impl HeldDatabase {
-    /// Opens the file on `disk`. A missing file is made first, without entries.
+    /// Opens the file on `disk`. A missing file is created first, without entries.
     pub fn create(disk: &dyn Disk) -> Result<HeldDatabase, StoreError> {
         let failed = |error| StoreError::of_system(disk.file(), error);
         if disk.open().map_err(failed)?.is_none() {
@@ -58,7 +59,7 @@ impl HeldDatabase {
         let failed = |error| StoreError::of_system(path, error);
         let inner = disk.open().map_err(failed)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         if inner.len().map_err(failed)? == 0 {
-            // redb takes an empty file for a new one.
+            // redb takes an empty file for a new database.
             return Err(StoreError::Damaged { file: path.to_owned(), reason: "it is empty".into() });
         }
         let file = DefinitionFile::hold(inner);
@@ -67,14 +68,14 @@ impl HeldDatabase {
         Ok(HeldDatabase(Database { redb, file, path: path.to_owned() }))
     }
 
-    /// The kinds, and everything that is stored by kind and key.
+    /// Returns the kinds, and all stored entries by kind and key.
     pub fn load(&self) -> Result<(Vec<Kind>, Vec<Entry>), StoreError> {
         let database = &self.0;
         guarded(|| load(&database.redb))
             .map_err(|error| StoreError::of_database(&database.path, database.file.take_fault(), error))
     }
 
-    /// Writes what was held.
+    /// Makes the held changes.
     pub fn release(self) -> Result<Database, StoreError> {
         match guarded(|| Ok(self.0.file.release()?)) {
             Ok(()) => Ok(self.0),
@@ -88,22 +89,23 @@ impl Database {
     ///
     /// # Errors
     ///
-    /// The database is of no use any more: [`Database::fail`] says why. The changes may be on the medium, all or none.
+    /// The database is unusable from then on: [`Database::fail`] gives the reason. Either all of the changes are on
+    /// the medium or none.
     pub fn commit<'a>(&self, changes: impl Iterator<Item = Change<'a>>) -> Result<(), redb::Error> {
         guarded(|| commit(&self.redb, changes))
     }
 
-    /// A function that says whether a key has a value. The function sees the last commit before this call.
+    /// Returns a function that says whether a key has a value. The function sees the last commit before this call.
     pub fn reader(&self) -> Result<impl Fn(Kind, &[u8]) -> bool + use<>, redb::Error> {
         let transaction = guarded(|| Ok(self.redb.begin_read()?))?;
-        // A key that cannot be read may be there.
+        // A key that cannot be read may exist.
         Ok(move |kind: Kind, key: &[u8]| guarded(|| is_stored(&transaction, kind, key)).unwrap_or(true))
     }
 
     /// Closes the database that `error` came from. Returns the system's reason, if the system refused anything.
     pub fn fail(self, error: redb::Error) -> StoreError {
         let Database { redb, file, path } = self;
-        // Else redb might close the file as if nothing had happened.
+        // Without this, redb might close the file as after a success.
         file.refuse();
         let _ = guarded(|| {
             drop(redb);
@@ -112,7 +114,8 @@ impl Database {
         StoreError::of_database(&path, file.take_fault(), error)
     }
 
-    /// Closes the database. All commits are on the medium already: what cannot be written now, the next opening makes up for.
+    /// Closes the database. All commits are on the medium already. The next opening recovers from any write that
+    /// fails now.
     pub fn close(self) {
         let _ = guarded(|| Ok(self.redb.close()?));
     }
@@ -176,9 +179,9 @@ fn commit<'a>(
     }
     let mut transaction = database.begin_write()?;
     transaction.set_durability(Durability::Immediate)?;
-    // Two syncs, the second for the byte that makes the commit the last one. With one, redb would take a damaged page of the last commit
-    // for a commit that a crash cut off, and go back to the one before; and after a refused sync it would take up a commit whose
-    // pages are in the page cache and not on the medium.
+    // Two syncs: the second is for the byte that makes the commit the last one. With one sync, redb would take a
+    // damaged page of the last commit for a commit cut off by a crash, and go back to the commit before.
+    // After a refused sync it would accept a commit whose pages are in the page cache and not on the medium.
     transaction.set_two_phase_commit(true);
     for (kind, changes) in by_kind {
         let mut table = transaction.open_table(Table::new(&kind.table()))?;
@@ -193,7 +196,7 @@ fn commit<'a>(
     Ok(())
 }
 
-/// Calls redb. A panic of redb, which promises none for a file that was checked, is a damaged file as well.
+/// Calls redb. A panic counts as a damaged file: redb does not promise that a checked file causes none.
 fn guarded<T>(call: impl FnOnce() -> Result<T, redb::Error>) -> Result<T, redb::Error> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panic| {
         Err(redb::Error::Corrupted(format!("redb panicked: {}", message_of(&*panic))))

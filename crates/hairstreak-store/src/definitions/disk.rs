@@ -1,4 +1,4 @@
-//! `Disk`: where the file of the definitions is. The tests have disks that fail and lose their power.
+//! `Disk`: the place of the file of the definitions. The tests have disks that fail and lose their power.
 
 use std::fmt::Debug;
 use std::fs::OpenOptions;
@@ -12,21 +12,21 @@ use crate::atomic_file;
 
 /// A place for one file.
 pub(super) trait Disk: Debug + Send {
-    /// The file's path, for errors.
+    /// Returns the file's path, for errors.
     fn file(&self) -> &Path;
 
-    /// Opens the file for reading and writing with a descriptor of its own. None if there is no file.
+    /// Opens the file for reading and writing with a descriptor of its own. Returns `None` if there is no file.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// The system's error.
     fn open(&self) -> io::Result<Option<Box<dyn StorageBackend>>>;
 
-    /// Makes the file with these bytes, whole or not at all, and on the medium.
+    /// Creates the file with these bytes, atomically, and syncs it to the medium.
     ///
     /// # Errors
     ///
-    /// The system's.
+    /// The system's error.
     fn create(&self, bytes: &[u8]) -> io::Result<()>;
 }
 

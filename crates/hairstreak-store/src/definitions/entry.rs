@@ -1,50 +1,51 @@
-//! `Entry` and `Write`: a stored definition and a change of one.
+//! `Entry` and `Write`: a stored definition, and a change of a definition.
 
 use std::fmt;
 
-/// The sort of definition that a key names, such as a queue or a user. The caller chooses the numbers once: they are in the file.
+/// Type of a definition, such as queue or user. The caller fixes the numbers for ever, because the file contains
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Kind(u8);
 
-/// A definition that is stored.
+/// A stored definition.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Entry {
-    /// Its kind.
+    /// Type of the definition.
     pub kind: Kind,
-    /// Tells it from others of its kind.
+    /// Name of the definition, unique within its kind.
     pub key: Vec<u8>,
-    /// The caller's bytes.
+    /// Content of the definition, opaque to the store.
     pub value: Vec<u8>,
 }
 
 /// A change of one definition.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Write {
-    /// Its kind.
+    /// Type of the definition.
     pub kind: Kind,
-    /// Tells it from others of its kind.
+    /// Name of the definition, unique within its kind.
     pub key: Vec<u8>,
-    /// The new value; none removes the definition, if there is one.
+    /// The new value. `None` removes the definition, if it exists.
     pub value: Option<Vec<u8>>,
 }
 
 impl Kind {
-    /// The kind of this number.
+    /// Returns the kind with this number.
     pub const fn new(number: u8) -> Kind {
         Kind(number)
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn number(self) -> u8 {
         self.0
     }
 
-    /// The name of the table in the file.
+    /// Returns the name of the table in the file.
     pub(super) fn table(self) -> String {
         format!("kind {}", self.0)
     }
 
-    /// The kind of a table in the file, or none if no version of this store makes a table of this name.
+    /// Returns the kind of a table in the file. `None` if no version of this store creates a table of this name.
     pub(super) fn of_table(name: &str) -> Option<Kind> {
         let kind = Kind(name.strip_prefix("kind ")?.parse().ok()?);
         (kind.table() == name).then_some(kind)
@@ -58,7 +59,7 @@ impl fmt::Display for Kind {
 }
 
 impl Write {
-    /// The memory of the write while it waits, in bytes, about.
+    /// Returns the approximate memory of the waiting write, in bytes.
     pub(super) fn cost(&self) -> usize {
         size_of::<Write>() + self.key.len() + self.value.as_ref().map_or(0, Vec::len)
     }

@@ -1,4 +1,4 @@
-//! `StoreError`: definitions could not be read or written. Each error is one line with the file and the remedy.
+//! `StoreError`: definitions cannot be read or written. Each error is one line with the file and the remedy.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The file is not what this store wrote.
+    /// The content of the file differs from the content that this store wrote.
     #[error(
         "{} is damaged ({reason}): the file was left as it is; restore it from a copy; to begin without definitions, move it away and delete the line \
          `holds definitions` from the file `node` beside it",
@@ -21,7 +21,7 @@ pub enum StoreError {
         /// The finding.
         reason: String,
     },
-    /// The file is gone, and the directory had one.
+    /// The file is missing, although the directory had one.
     #[error(
         "{} is missing, and the directory had definitions: restore the file from a copy; to begin without definitions, delete the line \
          `holds definitions` from the file `node` beside it",
@@ -31,7 +31,7 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
     },
-    /// The file is of another version of the store.
+    /// The file was written by another version of the store.
     #[error(
         "{} was written by another version of this program ({reason}): the file was left as it is; use that version",
         .file.display()
@@ -76,26 +76,26 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// So much waits for the disk that this batch was refused. Nothing of the batch is kept.
+    /// The batch was refused because too many bytes wait for the disk. Nothing of the batch is kept.
     #[error(
         "{waiting} bytes of definitions wait for the disk, and {max} may: this change was not kept; try it again when the disk has caught up"
     )]
     Full {
-        /// The bytes that wait, about.
+        /// Approximate number of waiting bytes.
         waiting: usize,
-        /// The bytes that may wait.
+        /// Limit of the waiting bytes.
         max: usize,
     },
-    /// The store was closed before the batch came. Nothing of the batch is kept.
+    /// The store was closed before the batch was submitted. Nothing of the batch is kept.
     #[error("the definitions are closed: this change was not kept")]
     Closed,
-    /// The system gives no thread.
+    /// The system cannot create a thread.
     #[error("cannot start the thread that writes the definitions: {0}")]
     Thread(io::Error),
 }
 
 impl StoreError {
-    /// The error for a refusal of the system.
+    /// Returns the error for a system error.
     pub(super) fn of_system(file: &Path, source: io::Error) -> StoreError {
         let file = file.to_owned();
         match source.kind() {
@@ -104,13 +104,13 @@ impl StoreError {
             io::ErrorKind::PermissionDenied => {
                 StoreError::NotPermitted { file, user: rustix::process::geteuid().as_raw() }
             }
-            // redb was led beyond the end of the file.
+            // redb read beyond the end of the file.
             io::ErrorKind::UnexpectedEof => StoreError::Damaged { file, reason: "it is too short".into() },
             _ => StoreError::Io { file, source },
         }
     }
 
-    /// The error for a refusal of the database. `fault` is the system's reason, if the database was refused by the system.
+    /// Returns the error for a redb error. `fault` is the system's error, if the system caused the failure.
     pub(super) fn of_database(file: &Path, fault: Option<io::Error>, error: redb::Error) -> StoreError {
         if let Some(source) = fault {
             return StoreError::of_system(file, source);
@@ -118,7 +118,7 @@ impl StoreError {
         let reason = error.to_string();
         let file = file.to_owned();
         match error {
-            // A file that is not a database is an I/O error of this kind to redb.
+            // redb reports a file that is not a database as an I/O error of this kind.
             redb::Error::Io(source) if source.kind() == io::ErrorKind::InvalidData => {
                 StoreError::Damaged { file, reason: source.to_string() }
             }

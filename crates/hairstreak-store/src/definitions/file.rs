@@ -5,12 +5,12 @@
 //!     └────── release fails, or refuse ──────────^
 //! ```
 //!
-//! - **Held**: until the database has been found whole, nothing is written. The changes that redb makes while it opens a file are held
-//!   in memory and seen by its reads; they are made, in their order and with their syncs, when the file is released. A
-//!   damaged file is left as it is.
-//! - **Refused**: redb does not know of a change that was held and then not made, and would go on upon it, if only to close the file.
-//!   Every write fails from then on.
-//! - **Fault**: the system's first refusal, which redb does not repeat.
+//! - **Held**: nothing is written until the database has been checked. Changes that redb makes while it opens a file
+//!   are held in memory, and its reads see them. On release they are made in their order, with their syncs. A damaged
+//!   file stays unchanged.
+//! - **Refused**: every write fails. redb does not notice that a held change was not made, and would build on it, if
+//!   only to close the file.
+//! - **Fault**: the system's first error. redb does not repeat it.
 
 use std::ops::Bound;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use std::{io, mem};
 
 use redb::{BackendError, StorageBackend};
 
-/// The file of a database. Clones are of the same file.
+/// The file of a database. Clones share the file.
 #[derive(Clone, Debug)]
 pub(super) struct DefinitionFile {
     inner: Arc<dyn StorageBackend>,
@@ -33,7 +33,7 @@ struct State {
 
 #[derive(Debug)]
 enum Phase {
-    /// With the changes so far, in their order.
+    /// The changes so far, in their order.
     Held(Vec<Change>),
     Released,
     Refused,
@@ -47,17 +47,17 @@ enum Change {
 }
 
 impl DefinitionFile {
-    /// The file, held.
+    /// Returns the file in the held phase.
     pub fn hold(inner: Box<dyn StorageBackend>) -> DefinitionFile {
         let state = State { phase: Phase::Held(Vec::new()), fault: None };
         DefinitionFile { inner: inner.into(), state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Makes the changes that were held; those that come are made at once.
+    /// Makes the held changes. Later changes are made immediately.
     ///
     /// # Errors
     ///
-    /// The system's. The file is as after a crash in the middle of these changes, and refused.
+    /// The system's error. The file is in the state of a crash in the middle of these changes, and refused.
     pub fn release(&self) -> io::Result<()> {
         let former = mem::replace(&mut self.state().phase, Phase::Refused);
         let Phase::Held(changes) = former else { return Err(refusal()) };
@@ -72,12 +72,12 @@ impl DefinitionFile {
         Ok(())
     }
 
-    /// Has every later write fail.
+    /// Makes every later write fail.
     pub fn refuse(&self) {
         self.state().phase = Phase::Refused;
     }
 
-    /// The system's first refusal, once.
+    /// Takes the system's first error. The second call returns `None`.
     pub fn take_fault(&self) -> Option<io::Error> {
         self.state().fault.take()
     }
@@ -86,7 +86,7 @@ impl DefinitionFile {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes a change now if the file is released, or holds the change.
+    /// Makes a change if the file is released, and holds it otherwise.
     fn change(
         &self,
         change: impl FnOnce() -> Change,
@@ -103,7 +103,7 @@ impl DefinitionFile {
         self.watch(make())
     }
 
-    /// Notes a refusal of the system.
+    /// Records a system error.
     fn watch<T>(&self, result: io::Result<T>) -> io::Result<T> {
         if let Err(error) = &result {
             let copy = || match error.raw_os_error() {
@@ -116,13 +116,13 @@ impl DefinitionFile {
     }
 }
 
-/// The error of a refused file. redb gets to see it, and nobody else: the first refusal is the system's or redb's own.
+/// Returns the error of a refused file. Only redb sees it: the first error is the system's or redb's own.
 fn refusal() -> io::Error {
     io::Error::other("the file is to be opened again first")
 }
 
 impl State {
-    /// The changes that are held.
+    /// Returns the held changes.
     fn held(&self) -> &[Change] {
         match &self.phase {
             Phase::Held(held) => held,
@@ -130,7 +130,7 @@ impl State {
         }
     }
 
-    /// Applies the held changes to `bytes`, which were read at `offset` of the file as it is.
+    /// Applies the held changes to `bytes`, which were read from the file at `offset`.
     fn overlay(&self, offset: u64, bytes: &mut [u8]) {
         for change in self.held() {
             match change {
@@ -152,7 +152,7 @@ impl State {
     }
 }
 
-/// Copies what `source`, which begins at `start`, has in common with `target`, which begins at `offset`.
+/// Copies the bytes that `source`, at `start`, has in common with `target`, at `offset`.
 fn copy_common(start: u64, source: &[u8], offset: u64, target: &mut [u8]) {
     let from = start.max(offset);
     let end = (start + source.len() as u64).min(offset + target.len() as u64);

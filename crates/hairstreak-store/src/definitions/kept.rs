@@ -1,4 +1,4 @@
-//! `Kept`: the changes that failed commits could not write, the latest for each key.
+//! `Kept`: the changes of failed commits, the latest for each key.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Takes changes that are later than all that is here.
+    /// Adds changes that are later than all kept changes.
     pub fn extend(&mut self, writes: impl IntoIterator<Item = Write>) {
         for write in writes {
             self.bytes += write.cost();
@@ -28,7 +28,7 @@ impl Kept {
         self.writes.is_empty()
     }
 
-    /// The memory of the changes, in bytes, about.
+    /// Returns the approximate memory of the changes, in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -37,12 +37,12 @@ impl Kept {
         *self = Kept::default();
     }
 
-    /// The changes: kind, key, and the value or none for a removal.
+    /// Returns the changes: kind, key, and the value, or `None` for a removal.
     pub fn iter(&self) -> impl Iterator<Item = (Kind, &[u8], Option<&[u8]>)> {
         self.writes.iter().map(|((kind, key), value)| (*kind, &**key, value.as_deref()))
     }
 
-    /// Forgets the removals of keys for which `is_stored` is false: nothing is left to do for them.
+    /// Drops the removals of keys for which `is_stored` is false: these keys are absent already.
     pub fn forget_removals(&mut self, is_stored: impl Fn(Kind, &[u8]) -> bool) {
         let bytes = &mut self.bytes;
         self.writes.retain(|(kind, key), value| {

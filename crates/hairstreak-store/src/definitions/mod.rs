@@ -1,11 +1,11 @@
-//! The definitions of a node: keys with values, by kind, committed in groups by a thread of their own.
+//! The definitions of a node: keys with values, by kind, committed in groups by a dedicated thread.
 //!
 //! ```text
 //! DefinitionStore ── submit ──> Queue ── a group ──> Writer (the thread) ──> Committer ──> Database (redb) ──> DefinitionFile ──> Disk
-//!        done <──────────────────────────────────────┘                          └ Kept: what a failed commit could not write
+//!        done <──────────────────────────────────────┘                          └ Kept: the changes of failed commits
 //! ```
 //!
-//! The committer has no thread and no clock, and the disk is a trait: the tests lose the power of simulated disks.
+//! The committer has no thread and no clock, and the disk is a trait. The tests cut the power of simulated disks.
 
 mod committer;
 mod database;

@@ -8,12 +8,12 @@ use std::time::Instant;
 use super::entry::Write;
 use super::error::StoreError;
 
-/// The callback for a batch's outcome.
+/// Callback with the outcome of a batch.
 pub(super) type Done = Box<dyn FnOnce(Result<(), Arc<StoreError>>) + Send>;
-/// The sender of closing's outcome.
+/// Sender of the outcome of closing.
 pub(super) type CloseReport = SyncSender<Result<(), Arc<StoreError>>>;
 
-/// Changes that are committed together, or a refusal that waits for its turn to be told.
+/// Changes that are committed together, or a refusal that is reported in its turn.
 pub(super) struct Batch {
     pub writes: Result<Vec<Write>, StoreError>,
     pub done: Done,
@@ -26,7 +26,7 @@ pub(super) struct Work {
     pub is_ended: bool,
 }
 
-/// Shared by the store and its thread. No lock is held while anything is written or called.
+/// State shared by the store and its thread. No lock is held during a write or a callback.
 pub(super) struct Queue {
     state: Mutex<State>,
     changed: Condvar,
@@ -39,9 +39,9 @@ struct State {
     close_reports: Vec<CloseReport>,
     is_closed: bool,
     is_ended: bool,
-    /// The bytes of `batches`.
+    /// Bytes in `batches`.
     waiting: usize,
-    /// The bytes of what the thread has: a group that is being committed, and what failed groups left.
+    /// Bytes that the thread holds: the group being committed, and the changes of failed groups.
     held: usize,
 }
 
@@ -68,13 +68,13 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Whether less than half of the bound waits.
+    /// Returns whether less than half of the limit is in use.
     pub fn has_room(&self) -> bool {
         let state = self.state();
         state.waiting + state.held < self.bytes_max / 2
     }
 
-    /// Asks the thread to close the definitions after all that waits. Later batches are refused.
+    /// Asks the thread to close the definitions after all waiting batches. Later batches are refused.
     pub fn close(&self, report: CloseReport) {
         let mut state = self.state();
         state.is_closed = true;
@@ -83,7 +83,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Asks the thread to end after all that waits.
+    /// Asks the thread to end after all waiting batches.
     pub fn end(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -92,7 +92,7 @@ impl Queue {
         self.changed.notify_one();
     }
 
-    /// Waits for work, until `deadline` if there is one. All that waits comes in one piece.
+    /// Waits for work, until `deadline` if there is one. Returns all waiting batches at once.
     pub fn take(&self, deadline: Option<Instant>) -> Work {
         let mut state = self.state();
         while state.batches.is_empty() && state.close_reports.is_empty() && !state.is_ended {
@@ -112,7 +112,7 @@ impl Queue {
         }
     }
 
-    /// Says how many bytes the thread still has of all that it took.
+    /// Sets the number of bytes that the thread still holds of the batches that it took.
     pub fn settle(&self, held: usize) {
         self.state().held = held;
     }

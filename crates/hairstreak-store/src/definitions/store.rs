@@ -12,25 +12,25 @@ use super::queue::Queue;
 use super::writer::{Health, State, Writer};
 use crate::directory::{DataDirectory, DirectoryLock};
 
-/// The file in the data directory.
+/// Name of the file in the data directory.
 const FILE_NAME: &str = "definitions.redb";
-/// So many bytes of changes may wait for the disk.
+/// Limit of the changes that wait for the disk, in bytes.
 const WAITING_BYTES_MAX: usize = 256 << 20;
-/// The store tries again so long after a failure.
+/// Time between a failure and the next retry.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The definitions of a node, which a thread writes.
+/// The definitions of a node, written by a thread.
 ///
 /// Promises for each batch:
 ///
 /// - After `done(Ok(()))` the batch survives the death of the process and a loss of power.
-/// - After `done(Err(_))`, and before `done` is called, the batch may or may not be there after a restart: whole, or not at all.
-/// - Batches are committed in the order of their submission: none is there without all that were submitted before it, except
-///   those that were refused with [`StoreError::Full`].
+/// - After `done(Err(_))`, and before `done` is called, a restart finds the whole batch or nothing of it.
+/// - Batches are committed in the order of their submission. A batch on the medium implies all batches submitted
+///   before it, except batches refused with [`StoreError::Full`].
 ///
-/// When a commit fails, the store is *failing*: it keeps the changes and retries every second. Until a retry succeeds, new batches
-/// are answered with the error at once, and kept as well. A batch that was answered with an error is thus written later, if the
-/// disk recovers while the process lives.
+/// A failed commit makes the store *failing*: it keeps the changes and retries every second. Until a retry succeeds,
+/// new batches are answered immediately with the error, and kept as well. A batch answered with an error is thus
+/// written later, if the disk recovers while the process lives.
 pub struct DefinitionStore {
     queue: Arc<Queue>,
     health: Arc<Health>,
@@ -38,7 +38,7 @@ pub struct DefinitionStore {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Values that the tests vary.
+/// Settings that the tests vary.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Settings {
     pub waiting_bytes_max: usize,
@@ -52,9 +52,11 @@ impl Default for Settings {
 }
 
 impl DefinitionStore {
-    /// Opens the definitions in `directory`, and starts the thread `definitions`. Returns all that is stored, by kind and key.
+    /// Opens the definitions in `directory`, and starts the thread `definitions`. Returns the stored entries, by kind
+    /// and key.
     ///
-    /// A missing file is made, unless the directory had one. The whole file is read and checked. The store keeps the directory's lock until it is dropped.
+    /// A missing file is created, unless the directory had one before. The whole file is read and checked. The store
+    /// keeps the directory's lock until it is dropped.
     ///
     /// # Errors
     ///
@@ -92,41 +94,45 @@ impl DefinitionStore {
         Ok((DefinitionStore { queue, health, kinds, thread }, entries))
     }
 
-    /// Returns the kinds that the file had when it was opened, those without entries among them. A kind stays in the file once it has had an entry.
+    /// Returns the kinds that the file had when it was opened, including kinds without entries. A kind stays in the
+    /// file after its first entry.
     pub fn kinds(&self) -> &[Kind] {
         &self.kinds
     }
 
-    /// Has `batch` committed, whole, together with all other batches that wait. Never blocks.
+    /// Submits `batch`, to be committed whole, together with all other waiting batches. Never blocks.
     ///
-    /// `done` is called with the outcome on the thread `definitions`, in the order of submission. `done` holds up all later
-    /// commits: it must not block. It may submit; it must not call [`DefinitionStore::close`]. If so much waits that the batch is
-    /// refused ([`StoreError::Full`]), the batch is dropped at once, and `done` still waits for its turn.
+    /// `done` is called with the outcome on the thread `definitions`, in the order of submission. `done` delays all
+    /// later commits, so it must not block. It may submit; it must not call [`DefinitionStore::close`].
+    /// A batch that exceeds the limit ([`StoreError::Full`]) is dropped immediately; its `done` is still called in
+    /// its turn.
     pub fn submit(&self, batch: Vec<Write>, done: impl FnOnce(Result<(), Arc<StoreError>>) + Send + 'static) {
         self.queue.push(batch, Box::new(done));
     }
 
-    /// Whether less than half of the bytes that may wait do so. A caller that asks before it acts on a change is not refused later.
+    /// Returns whether less than half of the limit on waiting bytes is in use. A caller that checks this before each
+    /// change is not refused later.
     pub fn has_room(&self) -> bool {
         self.queue.has_room()
     }
 
-    /// The reason why commits fail at present; none if the last commit succeeded. Costs one read of an atomic while all is well.
+    /// Returns the reason why commits fail at present. `None` if the last commit succeeded: then the call costs one
+    /// atomic read.
     pub fn failing(&self) -> Option<Arc<StoreError>> {
         self.health.failing()
     }
 
-    /// The number of groups that were committed since the store was opened.
+    /// Returns the number of groups committed since the store was opened.
     pub fn commit_count(&self) -> u64 {
         self.health.commit_count()
     }
 
-    /// Commits all that waits, with a last retry if the store is failing, and closes the file. Later batches are refused
-    /// with [`StoreError::Closed`].
+    /// Commits all waiting batches, with a last retry if the store is failing, and closes the file. Later batches are
+    /// refused with [`StoreError::Closed`].
     ///
     /// # Errors
     ///
-    /// The reason why the last commit failed. Changes that were answered with an error may be lost, and no others.
+    /// The reason why the last commit failed. Only changes that were answered with an error may be lost.
     ///
     /// # Panics
     ///
@@ -144,7 +150,7 @@ impl DefinitionStore {
 }
 
 impl Drop for DefinitionStore {
-    /// Closes the store if it was not closed, and waits for that, unless `done` of a batch drops the store.
+    /// Closes the store if it is open, and waits for the thread, except in a `done` that drops the store.
     fn drop(&mut self) {
         self.queue.end();
         if self.is_own_thread() {

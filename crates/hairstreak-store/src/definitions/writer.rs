@@ -1,4 +1,5 @@
-//! `Writer`: the thread `definitions`, which commits what waits, tells each batch's outcome, and retries what failed.
+//! `Writer`: the thread `definitions`, which commits waiting batches, reports each batch's outcome, and retries
+//! failed commits.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,10 +13,11 @@ use super::error::StoreError;
 use super::queue::{Batch, CloseReport, Queue};
 use crate::directory::DirectoryLock;
 
-/// A retry that takes long, such as one of a large file, comes less often: the thread is idle for so many times as long.
+/// Idle time after a retry, as a multiple of its duration. A long retry, such as that of a large file, thus comes
+/// less often.
 const IDLE_FACTOR: u32 = 10;
 
-/// The outcome of the commits, for other threads to see.
+/// Outcome of the commits, read by other threads.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     commit_count: AtomicU64,
@@ -23,14 +25,14 @@ pub(super) struct Health {
     error: Mutex<Option<Arc<StoreError>>>,
 }
 
-/// The thread's state.
+/// State of the thread.
 pub(super) struct Writer {
     pub queue: Arc<Queue>,
     pub health: Arc<Health>,
     pub committer: Committer,
-    /// The thread tries again so long after a failure.
+    /// Time between a failure and the next retry.
     pub retry_interval: Duration,
-    /// Nobody else opens the directory before the file is closed.
+    /// Keeps other processes from opening the directory before the file is closed.
     pub lock: Option<Arc<DirectoryLock>>,
     pub state: State,
 }
@@ -42,12 +44,12 @@ pub(super) enum State {
         error: Arc<StoreError>,
         retry_at: Instant,
     },
-    /// The error says what is lost, if anything.
+    /// The error describes the lost changes, if there are any.
     Closed(Result<(), Arc<StoreError>>),
 }
 
 impl Health {
-    /// Costs one read of an atomic while all is well.
+    /// Returns the reason of the failure. Costs one atomic read while commits succeed.
     pub fn failing(&self) -> Option<Arc<StoreError>> {
         if self.is_failing.load(Ordering::Acquire) { self.error().clone() } else { None }
     }
@@ -88,7 +90,7 @@ impl Writer {
         }
     }
 
-    /// Commits the batches as one group, and tells their outcomes in their order.
+    /// Commits the batches as one group, and reports their outcomes in their order.
     fn commit(&mut self, batches: Vec<Batch>) {
         let (mut group, mut outcomes) = (Vec::new(), Vec::with_capacity(batches.len()));
         for Batch { writes, done } in batches {
@@ -108,7 +110,7 @@ impl Writer {
                 Some(refusal) => Err(refusal),
                 None => committed.clone(),
             };
-            // The panic of one caller is not to keep the others from their outcomes. The panic's message is on standard error.
+            // The panic of one callback does not prevent the others. The panic's message is on standard error.
             let _ = catch_unwind(AssertUnwindSafe(|| done(outcome)));
         }
     }
@@ -131,12 +133,12 @@ impl Writer {
     fn retry(&mut self) {
         let start = Instant::now();
         let committed = self.committer.retry();
-        // The state has the error.
+        // The state records the error.
         let _ = self.note(start, committed);
         self.queue.settle(self.committer.kept_bytes());
     }
 
-    /// Notes the outcome of a commit that began at `start`.
+    /// Records the outcome of a commit that began at `start`.
     fn note(&mut self, start: Instant, committed: Result<(), StoreError>) -> Result<(), Arc<StoreError>> {
         let committed = committed.map_err(Arc::new);
         self.health.set(committed.as_ref().err().cloned());
@@ -154,7 +156,7 @@ impl Writer {
         committed
     }
 
-    /// Closes the definitions, after a last retry of what is kept, and reports.
+    /// Closes the definitions after a last retry of the kept changes, and reports the outcome.
     fn close(&mut self, reports: Vec<CloseReport>) {
         if matches!(self.state, State::Failing { .. }) {
             self.retry();
@@ -169,7 +171,7 @@ impl Writer {
         self.lock = None;
         self.state = State::Closed(outcome.clone());
         for report in reports {
-            // A caller that does not wait does not want to know.
+            // A caller that does not wait has no use for the outcome.
             let _ = report.send(outcome.clone());
         }
     }

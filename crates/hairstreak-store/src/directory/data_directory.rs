@@ -2,11 +2,11 @@
 //!
 //! | entry | contents |
 //! |---|---|
-//! | `lock` | held while a process has the directory; the process's number |
+//! | `lock` | locked while a process has the directory open; the process id |
 //! | `node` | the version of the format, the node's name and its id |
-//! | others | files of the stores of this crate |
+//! | others | files of the stores in this crate |
 //!
-//! `node` is written first, whole or not at all: a directory with any other entry and without `node` is not a data directory.
+//! `node` is written first, atomically. A directory that has other entries and no `node` is not a data directory.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Read};
@@ -21,7 +21,7 @@ use super::node_file::{self, FORMAT_VERSION, NODE_FILE_SIZE_MAX, NodeFile, NodeF
 use super::node_id::NodeId;
 use crate::atomic_file;
 
-/// A node's data directory. Nobody else has the directory until this value and the stores that were opened with it are dropped.
+/// A node's data directory. The lock is held until this value and the stores opened with it are dropped.
 #[derive(Debug)]
 pub struct DataDirectory {
     path: PathBuf,
@@ -32,12 +32,13 @@ pub struct DataDirectory {
 }
 
 impl DataDirectory {
-    /// Opens the directory at `path` for the node `node_name`. A missing directory is made, with mode 0700, as are missing ones above it.
+    /// Opens the directory at `path` for the node `node_name`. A missing directory is created with mode 0700,
+    /// including its missing parents.
     ///
     /// # Errors
     ///
-    /// See [`DataDirectoryError`]. A directory that another process or node has, of another version, or with files of
-    /// another program, is left as it is.
+    /// See [`DataDirectoryError`]. A directory in use, of another node, of another version, or with files of another
+    /// program stays unchanged.
     pub fn open(path: &Path, node_name: &str) -> Result<DataDirectory, DataDirectoryError> {
         node_file::check_name(node_name)
             .map_err(|reason| DataDirectoryError::NodeName { name: node_name.to_owned(), reason })?;
@@ -58,36 +59,36 @@ impl DataDirectory {
         Ok(DataDirectory { path: path.to_owned(), node, is_new, has_definitions, lock: Arc::new(lock) })
     }
 
-    /// The directory's path, as it was opened.
+    /// Returns the directory's path, as it was opened.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of the node that has the directory.
+    /// Returns the name of the node that owns the directory.
     pub fn node_name(&self) -> &str {
         &self.node.name
     }
 
-    /// The directory's id, which stays the same when the node gets another name.
+    /// Returns the directory's id, which stays the same when the node gets another name.
     pub fn node_id(&self) -> NodeId {
         self.node.id
     }
 
-    /// Whether this process made the directory's contents.
+    /// Returns whether this process created the directory's contents.
     pub fn is_new(&self) -> bool {
         self.is_new
     }
 
-    /// Whether the definitions have begun: a directory without their file has lost them.
+    /// Returns whether a file of definitions was created here. If that file is missing now, the definitions are lost.
     pub(crate) fn has_definitions(&self) -> bool {
         self.has_definitions.load(Ordering::Relaxed)
     }
 
-    /// Notes in the file `node` that the definitions have begun, whose file is on the medium.
+    /// Records in the file `node` that the file of definitions exists. That file is on the medium already.
     ///
     /// # Errors
     ///
-    /// The system's, with the file.
+    /// The system's error, with the file.
     pub(crate) fn note_definitions(&self) -> Result<(), (PathBuf, io::Error)> {
         if self.has_definitions() {
             return Ok(());
@@ -99,13 +100,13 @@ impl DataDirectory {
         Ok(())
     }
 
-    /// The lock, for a store that outlives this value.
+    /// Returns the lock, for a store that outlives this value.
     pub(crate) fn lock(&self) -> Arc<DirectoryLock> {
         Arc::clone(&self.lock)
     }
 }
 
-/// Makes the directory and those above it as far as they are missing, and has their names written to the medium.
+/// Creates the directory and its missing parents, and syncs their names to the medium.
 fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
     let failed = |action| move |error| DataDirectoryError::of(action, path, error);
     match fs::metadata(path) {
@@ -123,7 +124,7 @@ fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
     Ok(())
 }
 
-/// Refuses a directory that holds files and no node file.
+/// Rejects a directory that holds files and no node file.
 fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
     let failed = |error| DataDirectoryError::of("read", path, error);
     let unfinished = format!("{}{}", node_file::FILE_NAME, atomic_file::UNFINISHED);
@@ -145,7 +146,7 @@ fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
     }
 }
 
-/// The node file, if there is one.
+/// Returns the node file, if there is one.
 fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
     let file = path.join(node_file::FILE_NAME);
     let failed = |error| DataDirectoryError::of("read", &file, error);

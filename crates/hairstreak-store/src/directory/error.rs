@@ -7,7 +7,8 @@ use thiserror::Error;
 
 use super::lock_holder::LockHolder;
 
-/// A data directory cannot be opened. Nothing in the directory was changed, except that an empty or missing one may have been begun.
+/// A data directory cannot be opened. The directory is unchanged, except that an empty or missing one may have been
+/// begun.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DataDirectoryError {
@@ -19,7 +20,7 @@ pub enum DataDirectoryError {
     InUse {
         /// The directory.
         path: PathBuf,
-        /// The process that has the directory.
+        /// The process that holds the lock.
         holder: LockHolder,
     },
     /// The directory has another format.
@@ -36,7 +37,7 @@ pub enum DataDirectoryError {
         /// The version that this program reads and writes.
         wanted: u32,
     },
-    /// The directory holds a store of a later program.
+    /// The directory holds a store that only a later program knows.
     #[error(
         "the data directory {} holds `{store}`, which this program does not know: \
          use the program that wrote the directory, or choose another directory",
@@ -48,7 +49,7 @@ pub enum DataDirectoryError {
         /// The name of the store.
         store: String,
     },
-    /// The directory is not empty, and no node made it.
+    /// The directory has entries, and none was created by a node.
     #[error(
         "{} is not a data directory: it holds {}, and no file `node` of Hairstreak's: choose an empty directory, or a new one",
         .path.display(), .entry.display()
@@ -56,10 +57,10 @@ pub enum DataDirectoryError {
     Foreign {
         /// The directory.
         path: PathBuf,
-        /// The name of a file in the directory that no node made.
+        /// The name of a foreign file in the directory.
         entry: PathBuf,
     },
-    /// The directory is of another node.
+    /// The directory belongs to another node.
     #[error(
         "the data directory {} is of the node \"{recorded}\", and this node is called \"{wanted}\": start this node as \
          \"{recorded}\", choose another directory, or write \"{wanted}\" into the line `node` of {} to take the directory over",
@@ -73,7 +74,7 @@ pub enum DataDirectoryError {
         /// The name of the node that opens the directory.
         wanted: String,
     },
-    /// A file that identifies the directory cannot be understood.
+    /// A file that identifies the directory is malformed.
     #[error("{} is damaged ({reason}): the file was left as it is; restore it from a copy", .file.display())]
     Damaged {
         /// The file.
@@ -81,7 +82,7 @@ pub enum DataDirectoryError {
         /// The finding.
         reason: String,
     },
-    /// A node cannot be called so.
+    /// The name of the node is invalid.
     #[error("\"{}\" is no name for a node: {reason}", .name.escape_debug())]
     NodeName {
         /// The name.
@@ -92,13 +93,13 @@ pub enum DataDirectoryError {
     /// The file system is read-only.
     #[error("{} is on a read-only file system: mount it writable, or choose another directory", .path.display())]
     ReadOnly {
-        /// The file or directory that was to be written.
+        /// The file or directory to be written.
         path: PathBuf,
     },
     /// There is no space left, or no quota.
     #[error("no space is left for {}: free some, or choose another directory", .path.display())]
     NoSpace {
-        /// The file or directory that was to be written.
+        /// The file or directory to be written.
         path: PathBuf,
     },
     /// The system does not permit this process to read and write the directory.
@@ -112,7 +113,7 @@ pub enum DataDirectoryError {
         /// The effective user id of this process.
         user: u32,
     },
-    /// The path, or one that it leads through, is a file.
+    /// The path or one of its parents is a file.
     #[error("{} is not a directory: choose another path", .path.display())]
     NotADirectory {
         /// The path.
@@ -131,7 +132,7 @@ pub enum DataDirectoryError {
 }
 
 impl DataDirectoryError {
-    /// The error for a refusal of the system. `action` is a verb.
+    /// Returns the error for a system error. `action` is a verb.
     pub(super) fn of(action: &'static str, path: &Path, source: io::Error) -> DataDirectoryError {
         let path = path.to_owned();
         match source.kind() {

@@ -1,6 +1,6 @@
-//! The lock of a data directory: a file that one process holds, with the number of that process in it.
+//! The lock of a data directory: a file that one process locks, and that contains the process id.
 //!
-//! The kernel gives the lock back when its holder is gone, however the holder died. The file stays: removing it would let two
+//! The kernel releases the lock when the process ends, however it ends. The file stays: removing it would let two
 //! processes lock two files of the same name.
 
 use std::fs::{File, OpenOptions};
@@ -13,17 +13,17 @@ use rustix::io::Errno;
 use super::error::DataDirectoryError;
 use super::lock_holder::LockHolder;
 
-/// The file in the data directory.
+/// Name of the file in the data directory.
 pub(super) const FILE_NAME: &str = "lock";
 
-/// Holds the directory until it is dropped.
+/// A held lock, released on drop.
 #[derive(Debug)]
 pub(crate) struct DirectoryLock {
     file: File,
 }
 
 impl DirectoryLock {
-    /// Takes the lock of the directory at `path`, and writes this process into the lock's file.
+    /// Takes the lock of the directory at `path`, and writes this process into the file.
     pub(super) fn take(path: &Path) -> Result<DirectoryLock, DataDirectoryError> {
         let lock = path.join(FILE_NAME);
         let failed = |action| {
@@ -42,7 +42,7 @@ impl DirectoryLock {
             Err(error) => return Err(failed("lock")(error.into())),
         }
         let holder = LockHolder::own_text();
-        // Written over what a former holder left: a full disk has room for that.
+        // Overwrites the former holder's text, which works even on a full disk.
         file.write_all_at(holder.as_bytes(), 0).map_err(failed("write"))?;
         file.set_len(holder.len() as u64).map_err(failed("write"))?;
         Ok(DirectoryLock { file })
@@ -51,8 +51,8 @@ impl DirectoryLock {
 
 impl Drop for DirectoryLock {
     fn drop(&mut self) {
-        // Closing alone would leave the lock with a child that is just being started: until it runs its program, the child has the
-        // file open, too.
+        // Closing alone could leave the lock with a child process that is just starting: until it executes its
+        // program, the child has the file open, too.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

@@ -1,30 +1,30 @@
-//! `LockHolder`: the process that holds a data directory, as the text of the lock's file says it.
+//! `LockHolder`: the process that holds a data directory, as named in the lock's file.
 
 use std::fmt;
 use std::fs::File;
 use std::io::Read;
 
-/// A process id and the name of a host (64 bytes on Linux) are shorter.
+/// Limit of the text, in bytes. A process id and a host name (64 bytes on Linux) are shorter.
 const HOLDER_SIZE_MAX: u64 = 128;
 
-/// The process that holds a data directory, as far as the directory says it.
+/// The process that holds a data directory, as far as the lock's file names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Its process id, in the process namespace of its host or container.
+    /// Process id, in the process namespace of the host or container.
     pub process: Option<u32>,
-    /// The name of its host or container, unless that is this one.
+    /// Name of the host or container, unless it is this one.
     pub host: Option<String>,
 }
 
 impl LockHolder {
-    /// The text for this process.
+    /// Returns the text for this process.
     pub(super) fn own_text() -> String {
         format!("{} {}\n", std::process::id(), host_name())
     }
 
     pub(super) fn read(file: &mut File) -> LockHolder {
         let mut text = String::new();
-        // A text that cannot be read names nobody.
+        // An unreadable text names no process.
         let _ = file.take(HOLDER_SIZE_MAX).read_to_string(&mut text);
         LockHolder::parse(&text, &host_name())
     }

@@ -1,4 +1,4 @@
-//! The data directory: one process and one node have it.
+//! The data directory: owned by one node and open in one process.
 
 mod data_directory;
 mod error;

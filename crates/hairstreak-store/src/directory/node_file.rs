@@ -8,38 +8,39 @@
 //! holds definitions
 //! ```
 //!
-//! An operator may change the line `node`: the directory then belongs to the node of that name.
+//! An operator may edit the line `node`: the directory then belongs to the node of that name.
 //!
-//! Each line `holds` names a store that has begun in the directory. A store whose line is there must be there: its absence is a loss. A program refuses
-//! a directory that holds a store it does not know. Files of version 1 have no such lines; they are read, and rewritten when a store begins.
+//! Each line `holds` names a store in the directory. If the line exists and the store does not, data was lost. A
+//! program rejects a directory that holds an unknown store. Files of version 1 have no such lines; they are read, and
+//! rewritten when the first store is created.
 
 use super::node_id::NodeId;
 
-/// The file in the data directory.
+/// Name of the file in the data directory.
 pub(super) const FILE_NAME: &str = "node";
-/// The version of everything that lies in the directory.
+/// Version of the whole directory.
 pub(super) const FORMAT_VERSION: u32 = 2;
-/// The version without lines `holds`, which is read and no longer written.
+/// The version without lines `holds`. It is read and no longer written.
 const VERSION_WITHOUT_STORES: u32 = 1;
-/// The store of the definitions, in a line `holds`.
+/// Name of the store of definitions in a line `holds`.
 const DEFINITIONS: &str = "definitions";
-/// A node's name is no longer, in bytes.
+/// Longest name of a node, in bytes.
 const NODE_NAME_SIZE_MAX: usize = 255;
-/// A longer file is no node file.
+/// Longest node file, in bytes.
 pub(super) const NODE_FILE_SIZE_MAX: u64 = 4096;
 
 const TITLE: &str = "hairstreak data directory";
 
-/// The contents.
+/// Contents of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NodeFile {
     pub name: String,
     pub id: NodeId,
-    /// Whether the definitions have begun.
+    /// True once the file of definitions was created.
     pub has_definitions: bool,
 }
 
-/// A file is no node file of this version.
+/// The text is not a node file of this version.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NodeFileError {
     Version(u32),
@@ -86,7 +87,7 @@ impl NodeFile {
     }
 }
 
-/// Whether a node may be called so. The error says why not.
+/// Checks a node's name. The error gives the reason.
 pub(super) fn check_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");
@@ -123,7 +124,7 @@ mod tests {
     fn another_version_is_named() {
         let text = file().to_text().replace("version 2", "version 3");
         assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Version(3)));
-        // A later version may say anything below that line.
+        // A later version may have any text below that line.
         assert_eq!(
             NodeFile::parse(b"hairstreak data directory\nversion 7\n\xc3\xa9"),
             Err(NodeFileError::Version(7))

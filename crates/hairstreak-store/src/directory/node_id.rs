@@ -1,30 +1,30 @@
-//! `NodeId`: tells a data directory from every other one.
+//! `NodeId`: unique id of a data directory.
 
 use std::{fmt, io};
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// 16 random bytes that a data directory has from its beginning. [`fmt::Display`] gives them as 32 hexadecimal digits.
+/// 16 random bytes, chosen when the data directory is created. [`fmt::Display`] writes 32 hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NodeId([u8; NodeId::SIZE]);
 
 impl NodeId {
-    /// In bytes.
+    /// Size of an id, in bytes.
     pub const SIZE: usize = 16;
 
-    /// A new id.
+    /// Returns a new id.
     ///
     /// # Errors
     ///
-    /// The system has no random bytes.
+    /// The system cannot supply random bytes.
     pub fn random() -> io::Result<NodeId> {
         let mut bytes = [0; NodeId::SIZE];
-        // The kernel gives so few bytes in one piece.
+        // The kernel returns this few bytes in one call.
         getrandom(&mut bytes, GetRandomFlags::empty())?;
         Ok(NodeId(bytes))
     }
 
-    /// From 32 hexadecimal digits.
+    /// Parses 32 hexadecimal digits.
     pub(super) fn parse(text: &str) -> Option<NodeId> {
         let is_hexadecimal =
             text.len() == 2 * NodeId::SIZE && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -32,7 +32,7 @@ impl NodeId {
         Some(NodeId(number.to_be_bytes()))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; NodeId::SIZE] {
         &self.0
     }

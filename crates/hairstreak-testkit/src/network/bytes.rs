@@ -15,8 +15,8 @@ impl Payload for Vec<u8> {
 }
 
 impl<N: Copy + PartialEq, L> Network<N, L, Vec<u8>> {
-    /// Writes what the stream has room for, in pieces that arrive at times of their own. Returns how many bytes: all, if
-    /// the stream is cut or silent.
+    /// Writes the bytes that the stream has room for, in pieces that arrive separately. Returns the number of bytes taken: all,
+    /// if the stream is cut or silent.
     pub fn write<E: From<NetworkEvent>>(
         &mut self,
         sim: &mut Simulator<E>,

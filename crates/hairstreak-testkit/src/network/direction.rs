@@ -1,4 +1,4 @@
-//! `Direction`: what one end has sent and the other end has not taken.
+//! `Direction`: the data that one end has sent and the other end has not taken.
 
 use std::collections::VecDeque;
 
@@ -6,22 +6,22 @@ use fastrand::Rng;
 
 use super::Loss;
 
-/// How what is sent travels in one direction.
+/// Delays, capacity and faults of one direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// The shortest time that a piece is under way, in ticks.
     pub delay_min: u64,
     /// The longest, in ticks; a piece that waits for the one before it may take longer.
     pub delay_max: u64,
-    /// How much may be sent and not taken: bytes, or messages.
+    /// Maximum amount that is sent and not taken: bytes, or messages.
     pub capacity: usize,
-    /// How many of a hundred pieces of bytes are torn at a random place. Messages are never torn.
+    /// Percentage of the pieces of bytes that are torn at a random place. Messages are never torn.
     pub torn_chance: u8,
 }
 
-/// What a link carries, piece by piece.
+/// Data that a link carries, piece by piece.
 pub trait Payload: Sized {
-    /// How much of a direction's capacity the piece takes.
+    /// Returns the share of a direction's capacity that the piece takes.
     fn size(&self) -> usize;
 
     /// The part of the piece that survives if `size` of it do; `None` if nothing does.
@@ -51,7 +51,7 @@ impl<P: Payload> Direction<P> {
         self.path.torn_chance
     }
 
-    /// Whether what is sent is lost.
+    /// Returns true if the direction loses all data sent.
     pub(super) fn is_silent(&self) -> bool {
         self.is_silent
     }
@@ -71,7 +71,7 @@ impl<P: Payload> Direction<P> {
         Some(piece)
     }
 
-    /// Loses what is sent from now on, and of what is under way what `loss` says.
+    /// Loses all data sent from now on, and the part of the data under way that `loss` names.
     pub(super) fn silence(&mut self, loss: Loss, rng: &mut Rng) {
         self.is_silent = true;
         let mut left = match loss {

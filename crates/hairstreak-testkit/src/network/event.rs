@@ -1,20 +1,20 @@
-//! `NetworkEvent`: what the network has to say to an end of a link.
+//! `NetworkEvent`: an event that the network reports to an end of a link.
 
 /// Something happens at an end of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetworkEvent {
-    /// A piece has arrived; it may be gone if the link was cut since.
+    /// A piece has arrived. It may be lost if the link was cut since.
     Arrive {
         /// The index of the link.
         link: usize,
         /// The end that receives.
         end: usize,
     },
-    /// The end hears that the link is over. An end that has closed the link meanwhile ignores it.
+    /// The end learns that the link is over. An end that has closed the link before ignores the event.
     Over {
         /// The index of the link.
         link: usize,
-        /// The end that hears.
+        /// The notified end.
         end: usize,
     },
 }

@@ -1,7 +1,7 @@
 //! `Network`: links between nodes, each of two directions that are slow, bounded and cut.
 //!
-//! A link joins two ends, 0 and 1, and is never reused: a node that reconnects makes a new link. What an end sends arrives
-//! in order, later, and as an event for each piece. Directions carry bytes or whole messages, by the type of [`Payload`].
+//! A link joins two ends, 0 and 1, and is never reused: a node that reconnects makes a new link. Data arrives later and in order,
+//! with an event for each piece. Directions carry bytes or whole messages, by the type of [`Payload`].
 //!
 //! ```text
 //!             cut: both directions lose, each open end hears of it later
@@ -10,8 +10,8 @@
 //!     └────── silence: one direction loses, nobody hears of it (half open)
 //! ```
 //!
-//! Invariants: pieces of one direction never overtake each other, those of different directions may; no direction holds
-//! more than its capacity; an end that is closed is told nothing; what is sent on a link that is cut is taken and lost.
+//! Invariants: pieces of one direction never overtake each other, but pieces of different directions may. No direction holds more
+//! than its capacity. A closed end receives no events. A cut link accepts data and loses it.
 
 mod bytes;
 mod direction;
@@ -30,16 +30,16 @@ pub use direction::{Path, Payload};
 pub use event::NetworkEvent;
 pub use packets::{Full, Packet};
 
-/// What a cut takes of the pieces that are under way.
+/// Part of the pieces under way that a cut loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// All of them.
     All,
-    /// Those behind a random place: a prefix still arrives, as far as the end has not heard of the cut.
+    /// The pieces behind a random place. The prefix still arrives, until the end learns of the cut.
     Tail,
 }
 
-/// One link. `L` is what the world knows of the link.
+/// One link. `L` is the world's label of the link.
 #[derive(Debug)]
 pub struct Link<N, L, P> {
     /// The nodes at end 0 and end 1.
@@ -50,17 +50,17 @@ pub struct Link<N, L, P> {
     is_cut: bool,
     /// Until when each end does not read.
     paused_until: [u64; 2],
-    /// What end 0 sends, and end 1.
+    /// Data from end 0, and data from end 1.
     directions: [Direction<P>; 2],
 }
 
 impl<N, L, P> Link<N, L, P> {
-    /// Whether both ends are open and nothing is cut. A silent direction does not show.
+    /// Returns true if both ends are open and the link is not cut. A silent direction does not show.
     pub fn is_up(&self) -> bool {
         self.is_open == [true; 2] && !self.is_cut
     }
 
-    /// Whether this end takes the link to be open.
+    /// Returns true if this end takes the link to be open.
     pub fn is_open(&self, end: usize) -> bool {
         self.is_open[end]
     }
@@ -75,12 +75,12 @@ pub struct Network<N, L, P> {
 }
 
 impl<N: Copy + PartialEq, L, P: Payload> Network<N, L, P> {
-    /// A network without links, whose ends hear of a cut within `notice_max` ticks.
+    /// Creates a network without links. Ends learn of a cut within `notice_max` ticks.
     pub fn new(loss: Loss, notice_max: u64) -> Network<N, L, P> {
         Network { links: Vec::new(), loss, notice_max }
     }
 
-    /// Joins two nodes. `paths`: how what end 0 sends travels, and what end 1 sends. Returns the link's index.
+    /// Joins two nodes. `paths`: the path of the data from end 0, then from end 1. Returns the link's index.
     pub fn connect(&mut self, ends: [N; 2], label: L, paths: [Path; 2]) -> usize {
         self.links.push(Link {
             ends,
@@ -98,12 +98,12 @@ impl<N: Copy + PartialEq, L, P: Payload> Network<N, L, P> {
         self.links.iter().enumerate()
     }
 
-    /// What this end sends from now on is lost, and some of what is under way; neither end hears of it.
+    /// Loses all data that this end sends from now on, and some of the data under way. Neither end learns of the loss.
     pub fn silence<E>(&mut self, sim: &mut Simulator<E>, link: usize, end: usize) {
         self.links[link].directions[end].silence(self.loss, &mut sim.rng);
     }
 
-    /// Cuts a link in both directions: each open end hears of it, at a time of its own. A link is cut once.
+    /// Cuts a link in both directions. Each open end is notified at a time of its own. A link is cut once.
     pub fn cut<E: From<NetworkEvent>>(&mut self, sim: &mut Simulator<E>, link: usize) {
         let found = &mut self.links[link];
         if std::mem::replace(&mut found.is_cut, true) {
@@ -117,8 +117,8 @@ impl<N: Copy + PartialEq, L, P: Payload> Network<N, L, P> {
         }
     }
 
-    /// This end gives the link up, or has heard that the link is over: the end is told nothing more. The other end hears
-    /// of it as of a cut.
+    /// Closes the link at this end, which gives it up or was notified that it is over. This end gets no further events. The other
+    /// end is notified as after a cut.
     pub fn close<E: From<NetworkEvent>>(&mut self, sim: &mut Simulator<E>, link: usize, end: usize) {
         self.links[link].is_open[end] = false;
         self.cut(sim, link);
@@ -131,8 +131,8 @@ impl<N: Copy + PartialEq, L, P: Payload> Network<N, L, P> {
         }
     }
 
-    /// Closes all links of a node that ends in good order: what the node has sent arrives, and then the other ends hear
-    /// that the links are over.
+    /// Closes all links of a node that ends in good order. The data that the node has sent arrives. Then the other ends are
+    /// notified that the links are over.
     pub fn leave<E: From<NetworkEvent>>(&mut self, sim: &mut Simulator<E>, node: N) {
         for (link, end) in self.open_ends(node) {
             let found = &mut self.links[link];
@@ -145,12 +145,12 @@ impl<N: Copy + PartialEq, L, P: Payload> Network<N, L, P> {
         }
     }
 
-    /// Lets this end read nothing until then: what arrives waits, and takes its part of the direction's capacity.
+    /// Pauses reading at this end until that time. Arriving data waits, and takes its part of the direction's capacity.
     pub fn pause(&mut self, link: usize, end: usize, until: u64) {
         self.links[link].paused_until[end] = until;
     }
 
-    /// Whether this end reads what has arrived now. If the end is paused, the arrival comes again when the pause ends.
+    /// Returns true if this end reads the arrived data now. If the end is paused, the arrival comes again when the pause ends.
     pub fn reads_now<E: From<NetworkEvent>>(&self, sim: &mut Simulator<E>, link: usize, end: usize) -> bool {
         let until = self.links[link].paused_until[end];
         let is_paused = until > sim.now();

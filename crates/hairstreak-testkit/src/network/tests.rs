@@ -1,4 +1,4 @@
-//! The network by itself: what arrives, when, and what a cut, a silence, a pause and a crash leave of it.
+//! The network by itself: arrivals, and the effects of a cut, a silence, a pause and a crash.
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn run(sim: &mut Sim, packets: &mut Packets) -> Outcome {
     (taken, over)
 }
 
-/// Writes these bytes as the stream takes them, and cuts the link after so many events. Returns what arrived.
+/// Writes these bytes as the stream takes them, and cuts the link after `cut_after` events. Returns the bytes that arrived.
 fn pour(seed: u64, bytes: &[u8], cut_after: usize) -> Vec<u8> {
     let (mut sim, mut streams) = (sim(seed), streams(Loss::Tail, SLOW));
     let mut written = streams.write(&mut sim, 0, 0, bytes);

@@ -1,4 +1,4 @@
-//! The end of a connection: what is left is written, what comes is discarded, until the peer has everything.
+//! The end of a connection: the rest of the output is written and input is discarded, until the peer has everything.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -10,7 +10,7 @@ const DISCARDED_READS_MAX: u32 = 64;
 /// Bytes discarded by one read while draining.
 const DISCARD_SIZE: usize = 4096;
 
-/// How far draining got.
+/// Progress of draining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drained {
     /// The peer ended its side after this one, or the connection broke.
@@ -22,16 +22,16 @@ pub enum Drained {
 }
 
 impl Connection {
-    /// Says that this side writes nothing more, once all is written: by this flush or a later one. The peer may go on.
+    /// Ends this side once all output is written: by this flush or a later one. The peer may continue.
     pub fn end_output(&mut self) {
         if self.output_end == OutputEnd::Open {
             self.output_end = OutputEnd::Wanted;
         }
     }
 
-    /// Goes on draining: writes what is left, says that nothing more follows, and discards what comes. What the kernel
-    /// took is not enough: a peer that is behind and writes to a closed connection loses what it has not read. The peer
-    /// has everything when it ends its side after this one ([`Drained::Over`]).
+    /// Continues draining: writes the rest of the output, ends this side, and discards input. A write into the kernel
+    /// is not enough: a slow peer that writes to a closed connection loses the bytes that it has not read. The peer has
+    /// everything when it ends its side after this one ([`Drained::Over`]).
     pub fn drain(&mut self) -> Drained {
         self.end_output();
         if self.write_failed || self.flush().is_err() {
@@ -57,7 +57,7 @@ impl Connection {
         }
     }
 
-    /// Ends both directions at once. What was not written is lost.
+    /// Ends both directions at once. Unwritten bytes are lost.
     pub fn end(&mut self) {
         (self.readable, self.writable) = (false, false);
         self.output.clear();

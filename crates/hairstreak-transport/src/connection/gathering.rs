@@ -1,4 +1,4 @@
-//! `Gathering`: how long and how much a busy connection gathers before it writes.
+//! `Gathering`: bounds the time and the bytes for which a busy connection gathers before it writes.
 //!
 //! An idle connection writes at once. After a write the connection counts as busy for a while; meanwhile bytes gather, so that
 //! one write carries them.
@@ -9,10 +9,11 @@ use hairstreak_base::SEGMENT_SIZE;
 
 /// A connection that last wrote longer ago than this counts as idle: the next message is written at once.
 pub const GATHER_TIME: Duration = Duration::from_micros(50);
-/// The same when as much was written as gathers at most: writes of that size to other connections take their time.
+/// The time that a connection counts as busy after a write of gathered bytes. It is longer because large writes to
+/// other connections take time.
 const BUSY_TIME: Duration = Duration::from_millis(5);
-/// The bytes that gather for one write while messages of the peer wait to be answered: then both ends are at work, each
-/// on a part of what is under way.
+/// The bytes that gather for one write while messages of the peer wait for an answer. The size is small so that both
+/// ends work at once, each on a part of the data.
 const ANSWER_SIZE: usize = SEGMENT_SIZE / 4;
 
 #[derive(Debug)]
@@ -21,7 +22,7 @@ pub(super) struct Gathering {
     busy_until: Option<Instant>,
     /// The most bytes that gather for one write.
     bytes_max: usize,
-    /// When something was last read.
+    /// Time of the last read.
     last_read: Option<Instant>,
 }
 
@@ -45,8 +46,8 @@ impl Gathering {
         self.busy_until = None;
     }
 
-    /// Whether what is put in now waits for more. `answers`: bytes of the peer wait to be answered by the caller, who
-    /// flushes before it sleeps.
+    /// Returns `true` if new output waits for more. `answers`: the caller still answers bytes of the peer, and flushes
+    /// before it sleeps.
     pub fn is_busy(&self, now: Instant, answers: bool) -> bool {
         self.busy_until.is_some_and(|until| now < until)
             || (answers && self.last_read.is_some_and(|last| now.duration_since(last) < GATHER_TIME))

@@ -1,4 +1,4 @@
-//! Liveness: whether the peer is still there. The signs are the peer's bytes and what the kernel knows of the peer's host.
+//! Liveness of the peer. The signs are the peer's bytes and the kernel's knowledge of the peer's host.
 
 use std::time::{Duration, Instant};
 
@@ -15,12 +15,12 @@ const HOST_TIMEOUT_MIN: Duration = Duration::from_secs(3);
 #[error("the peer gave no sign of life in time")]
 pub struct Silent;
 
-/// What a look at the peer's signs of life found.
+/// Result of a look for the peer's signs of life.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// Whether the protocol must ask the peer for a sign of life now.
+    /// The protocol must ask the peer for a sign of life now.
     pub asks: bool,
-    /// When to look again.
+    /// Time of the next look.
     pub again: Instant,
 }
 
@@ -37,17 +37,17 @@ pub(super) struct Signs {
 
 #[derive(Debug)]
 pub(super) struct Liveness {
-    /// Whether bytes have come since the last look, and when a look last saw new bytes.
+    /// `heard`: bytes have come since the last look. `last_heard`: the last look that saw new bytes.
     heard: bool,
     last_heard: Instant,
-    /// When the peer was asked, if no sign of life has come since.
+    /// Time of the question to the peer, if no sign of life has come since.
     silent_since: Option<Instant>,
-    /// How long the peer has been silent, once that is worth telling, and whether it was told.
+    /// `silence`: the length of the peer's silence, once it is worth a report. `silence_told`: it was reported.
     silence: Option<Duration>,
     silence_told: bool,
-    /// Whether the kernel was told to ask for the peer's host.
+    /// The kernel was told to ask for the peer's host.
     kernel_asks: bool,
-    /// What the kernel knew of the peer at the last look, and when the next look was due.
+    /// `delivery`: the kernel's view of the peer at the last look. `look_due`: the time at which the next look was due.
     delivery: Delivery,
     look_due: Instant,
 }
@@ -135,7 +135,7 @@ impl Liveness {
         owes: bool,
     ) -> Result<(), Silent> {
         if !std::mem::replace(&mut self.kernel_asks, true) {
-            // A unix socket has no host. Acknowledgements from before the question say nothing.
+            // A unix socket has no host. Acknowledgements from before the question do not count.
             let _ = stream.keep_alive(interval, timeout);
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Liveness {
         if owes && stream.delivery().unacknowledged_for >= timeout { Err(Silent) } else { Ok(()) }
     }
 
-    /// How long the peer has shown no sign of life. Told once for each time that the peer falls silent.
+    /// Returns the length of the peer's silence, once for each time that the peer falls silent.
     pub fn take_silence(&mut self) -> Option<Duration> {
         self.silence.take()
     }

@@ -7,10 +7,10 @@ use hairstreak_base::BodyBuffer;
 
 use super::Connection;
 
-/// How one read went.
+/// Result of one read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
-    /// So many bytes came.
+    /// The number of bytes that came.
     Bytes(usize),
     /// Nothing is there now.
     Nothing,
@@ -38,7 +38,7 @@ impl Connection {
         self.note_read(result.map(|(count, _)| (count, count == size)))
     }
 
-    /// Notes how a read went: how many bytes came, and whether there was room for no more.
+    /// Notes the result of a read: the number of bytes, and whether the room was full.
     pub(crate) fn note_read(&mut self, result: io::Result<(usize, bool)>) -> io::Result<Read> {
         self.read_count += 1;
         match result {
@@ -67,12 +67,12 @@ impl Connection {
         self.read_bytes
     }
 
-    /// Begins to count the bytes read anew. Returns how many there were.
+    /// Returns the number of bytes read since the last call.
     pub fn take_read_bytes(&mut self) -> u64 {
         std::mem::take(&mut self.read_bytes)
     }
 
-    /// How many reads there were since the last call.
+    /// Returns the number of reads since the last call.
     pub fn take_read_count(&mut self) -> u32 {
         std::mem::take(&mut self.read_count)
     }
@@ -88,7 +88,7 @@ impl Connection {
         self.readable
     }
 
-    /// Whether reading is paused.
+    /// Returns `true` if reading is paused.
     pub fn is_paused(&self) -> bool {
         self.paused
     }

@@ -8,7 +8,7 @@ use crate::stream::Stream;
 
 /// A borrowed body of at least this size is written from where it lies when nothing waits before it.
 const DIRECT_SIZE: usize = 32 * 1024;
-/// The same for shared memory, where a write is no system call.
+/// The size for shared memory, where a write is no system call.
 const SHARED_DIRECT_SIZE: usize = 4 * 1024;
 
 impl Connection {
@@ -26,19 +26,19 @@ impl Connection {
         }
     }
 
-    /// Whether what the protocol put in waits for more without further thought. `was_empty`: nothing waited before it.
+    /// Returns `true` if new output simply waits for more. `was_empty`: nothing waited before it.
     #[inline]
     pub fn gathers(&self, was_empty: bool) -> bool {
         !was_empty && self.output.queued_bytes() < self.gathering.bytes_max()
     }
 
-    /// Writes what the protocol put in, or lets it gather because the connection is busy. `is_in_block`: the caller has
+    /// Writes the protocol's output, or lets it gather because the connection is busy. `is_in_block`: the caller has
     /// more to put in and flushes then. Returns whether bytes wait for a later write.
     ///
     /// Errors: as [`Connection::flush`].
     pub fn write_unless_busy(&mut self, was_empty: bool, is_in_block: bool) -> io::Result<bool> {
         let now = Instant::now();
-        // The caller that takes what was read just now has more to put in, and flushes before it sleeps.
+        // A caller that is reading input has more to put in, and flushes before it sleeps.
         let answers = !self.input.unread().is_empty();
         let is_busy = self.gathering.is_busy(now, answers) || is_in_block;
         if was_empty && is_busy && self.output.queued_bytes() < self.gathering.bytes_max() {
@@ -49,7 +49,7 @@ impl Connection {
         Ok(!self.output.is_empty())
     }
 
-    /// Writes what has gathered and is not held, as far as the stream takes it.
+    /// Writes the gathered bytes that are not held, as far as the stream takes them.
     ///
     /// Errors: the peer takes nothing more.
     pub fn flush(&mut self) -> io::Result<()> {
@@ -62,7 +62,7 @@ impl Connection {
             }
         }
         flush_stream(&mut self.stream, &mut self.writable)?;
-        // Whatever waits within the stream comes before the end, which may itself wait there.
+        // Bytes that wait within the stream leave before the end, which may wait there itself.
         if self.output_end == OutputEnd::Wanted && !self.has_unwritten() {
             self.output_end = OutputEnd::Said;
             self.stream.shutdown_write();
@@ -71,19 +71,19 @@ impl Connection {
         Ok(())
     }
 
-    /// Whether something waits to be written, within the stream or before it. Held bytes count.
+    /// Returns `true` if bytes wait to be written, within the stream or before it. Held bytes count.
     pub fn has_unwritten(&self) -> bool {
         !self.output.is_empty() || self.stream.has_unsent()
     }
 
-    /// Whether a borrowed body of that size is better written from where it lies.
+    /// Returns `true` if a borrowed body of `size` bytes is better written from its own memory.
     pub fn writes_directly(&self, size: usize) -> bool {
         let direct_size = if self.stream.is_shared() { SHARED_DIRECT_SIZE } else { DIRECT_SIZE };
         size >= direct_size && self.writable && !self.output.is_held()
     }
 
-    /// Writes a header and a borrowed body behind what has gathered. The stream takes the body from where it lies; the
-    /// buffer keeps what the stream does not take, and all of the message if output is held.
+    /// Writes a header and a borrowed body after the gathered bytes. The stream takes the body from the caller's
+    /// memory. The buffer keeps the bytes that the stream does not take, and all of the message if output is held.
     ///
     /// Errors: as [`Connection::flush`]; nothing of the message was taken then.
     pub fn write_directly(&mut self, header: &[u8], body: &[u8], ends_message: bool) -> io::Result<()> {
@@ -112,13 +112,13 @@ impl Connection {
         (self.peer_ended, self.readable) = (true, true);
     }
 
-    /// Nothing can be written now; an event tells when something can.
+    /// The stream has no room now; an event reports new room.
     pub fn mark_unwritable(&mut self) {
         self.writable = false;
     }
 }
 
-/// Sends what waits within the stream, as far as there is room.
+/// Sends the bytes that wait within the stream, as far as there is room.
 #[inline]
 fn flush_stream(stream: &mut Stream, writable: &mut bool) -> io::Result<()> {
     if *writable && stream.has_unsent() {

@@ -1,4 +1,4 @@
-//! `Context`: what a protocol is given in its turn, and what it can ask for.
+//! `Context`: the interface of a protocol in its turn.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use super::mailbox::{Address, Letter};
 use crate::connection::Connection;
 use crate::stream::Stream;
 
-/// What a protocol is given in its turn: `P` is the type of the protocols, `M` of their mail.
+/// The view that a protocol gets in its turn. `P` is the type of the protocols, `M` the type of their mail.
 pub struct Context<'a, P, M> {
-    /// The bytes of the peer. Whatever is put into `output` and is not held is written at the end of the turn.
+    /// The bytes of the peer. Bytes put into `output` are written at the end of the turn, unless they are held.
     pub connection: &'a mut Connection,
     /// The time of this turn.
     pub now: Instant,
@@ -21,7 +21,7 @@ pub struct Context<'a, P, M> {
     pub(super) wish: &'a mut Wish,
 }
 
-/// What a protocol wants done with its connection after the call.
+/// A protocol's wishes for its connection after the call.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Wish {
     pub closes: bool,
@@ -31,7 +31,7 @@ pub(super) struct Wish {
 }
 
 impl<P, M> Context<'_, P, M> {
-    /// Where mail to this connection goes.
+    /// Returns the address for mail to this connection.
     pub fn address(&self) -> Address {
         self.address
     }
@@ -53,7 +53,7 @@ impl<P, M> Context<'_, P, M> {
         self.post.put(loop_index, Letter::Adopt { stream, protocol: Box::new(protocol) });
     }
 
-    /// How many loops there are.
+    /// Returns the number of loops.
     pub fn loop_count(&self) -> usize {
         self.loops.loop_count()
     }
@@ -64,7 +64,7 @@ impl<P, M> Context<'_, P, M> {
         self.wish.resumes = false;
     }
 
-    /// Reads again. `Protocol::handle_bytes` is called for what is in `input` already.
+    /// Reads again. `Protocol::handle_bytes` is called for the bytes that are already in `input`.
     pub fn resume(&mut self) {
         self.connection.resume();
         self.wish.resumes = true;
@@ -82,7 +82,7 @@ impl<P, M> Context<'_, P, M> {
         self.wish.defers = true;
     }
 
-    /// Says that this side writes nothing more, once `output` is written. The peer may go on.
+    /// Ends this side once `output` is written. The peer may continue.
     pub fn end_output(&mut self) {
         self.connection.end_output();
     }

@@ -73,7 +73,7 @@ impl<P: Protocol> Harness<P> {
             .map(|entry| &entry.protocol)
     }
 
-    /// Whether the protocol reads: the connection is neither paused nor closed, and has room.
+    /// Returns `true` if the protocol reads: the connection is neither paused nor closed, and has room.
     pub fn is_reading(&self, at: Address) -> bool {
         self.entry(at).is_some_and(|entry| {
             let connection = &entry.connection;
@@ -87,7 +87,7 @@ impl<P: Protocol> Harness<P> {
         self.entry(at).map_or(0, |entry| entry.connection.input.unread().len())
     }
 
-    /// One read finds `bytes`. Returns how many of them were taken: none if the protocol does not read.
+    /// Lets one read find `bytes`. Returns the number of bytes taken: 0 if the protocol does not read.
     pub fn read(&mut self, at: Address, bytes: &[u8]) -> usize {
         let Some(index) = self.find(at).filter(|_| !bytes.is_empty() && self.is_reading(at)) else {
             return 0;
@@ -162,7 +162,7 @@ impl<P: Protocol> Harness<P> {
         }
     }
 
-    /// The loop is to stop.
+    /// Stops the loop.
     pub fn stop(&mut self) {
         for index in self.table.indexes() {
             self.call(index, |protocol, context| protocol.handle_stop(context));
@@ -191,8 +191,8 @@ impl<P: Protocol> Harness<P> {
         self.post.put(to.loop_index(), Letter::Release { to, ticket });
     }
 
-    /// Delivers the mail and the releases that are under way, and not those that they cause, after the protocols that have deferred have had their turn.
-    /// Returns how many calls and letters there were.
+    /// Gives the deferred protocols their turn, then delivers the mail and the releases under way. Mail caused by these
+    /// calls waits for the next delivery. Returns the number of calls and letters.
     pub fn deliver_mail(&mut self) -> usize {
         let mut deferred = self.table.indexes();
         deferred.retain(|index| {

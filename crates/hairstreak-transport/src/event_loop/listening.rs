@@ -1,4 +1,4 @@
-//! `Listening`: a listener on a loop, which hands what it accepts to the loop with the fewest connections.
+//! `Listening`: a listener on a loop, which hands each accepted stream to the loop with the fewest connections.
 //!
 //! One loop accepts for all. The kernel's own way, a socket of each loop (`SO_REUSEPORT`), spreads connections by a hash of
 //! their addresses, so that a few connections meet on one loop, and there is no such way for unix sockets.
@@ -13,22 +13,22 @@ use crate::stream::Stream;
 
 /// Streams accepted in one turn.
 const ACCEPT_MAX: usize = 64;
-/// How long a listener rests when descriptors are short.
+/// The pause of a listener when descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Makes the protocol of an accepted stream; `None` closes the stream.
 pub(super) type Accept<P> = Box<dyn FnMut(&Stream) -> Option<P> + Send>;
 
-/// A listener and what is spoken on its connections.
+/// A listener and the protocol of its connections.
 pub(super) struct Listening<P> {
     listener: Listener,
     accept: Accept<P>,
     is_watched: bool,
 }
 
-/// How accepting went.
+/// Result of accepting.
 pub(super) enum Accepted {
-    /// An event tells of more.
+    /// An event reports further streams.
     All,
     /// Descriptors are short, or the listener's fabric is gone; the listener rests.
     Failed(io::Error, Instant),
@@ -58,8 +58,8 @@ impl<P> Listening<P> {
         }
     }
 
-    /// Accepts what waits, within the turn's budget. `has_room` says whether the loops take one connection more, and
-    /// `hand_over` gives a stream and its protocol to a loop.
+    /// Accepts waiting streams, within the turn's budget. `has_room` returns whether the loops take one connection
+    /// more, and `hand_over` gives a stream and its protocol to a loop.
     pub fn accept(
         &mut self,
         poller: &Poller,

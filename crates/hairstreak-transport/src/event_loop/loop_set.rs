@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use super::mailbox::Mailbox;
 use super::options::LoopOptions;
 
-/// All loops as the others see them: their mailboxes with letters `L`, and how many connections each has.
+/// All loops as other loops see them: their mailboxes with letters `L`, and their numbers of connections.
 pub(super) struct LoopSet<L> {
     pub options: LoopOptions,
     mailboxes: Vec<Mailbox<L>>,
@@ -31,7 +31,7 @@ impl<L> LoopSet<L> {
         &self.mailboxes[loop_index]
     }
 
-    /// Whether one connection more is within the bound.
+    /// Returns `true` if the bound permits one more connection.
     pub fn has_room(&self) -> bool {
         self.connection_counts().sum::<usize>() < self.connections_max.load(Relaxed)
     }
@@ -89,7 +89,7 @@ impl<L> Post<L> {
         }
     }
 
-    /// Posts what has gathered for the other loops.
+    /// Posts the letters gathered for the other loops.
     pub fn send(&mut self, loops: &LoopSet<L>) {
         if !std::mem::take(&mut self.has_others) {
             return;

@@ -86,7 +86,7 @@ impl<P: Protocol> EventLoops<P> {
 
 impl<P: Protocol> Drop for EventLoops<P> {
     fn drop(&mut self) {
-        // What failed was said by `stop`, or nobody asked.
+        // `stop` has reported the failures, or the owner did not ask for them.
         let _ = self.end();
     }
 }

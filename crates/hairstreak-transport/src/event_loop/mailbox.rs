@@ -13,7 +13,7 @@ use super::listening::Listening;
 use crate::poller::Poller;
 use crate::stream::Stream;
 
-/// A loop's mailbox of letters `L`, and how to wake its owner.
+/// A loop's mailbox of letters `L`, and the handle that wakes its owner.
 pub(super) struct Mailbox<L> {
     pub poller: Poller,
     inside: Mutex<Inside<L>>,
@@ -92,6 +92,6 @@ pub(super) enum Letter<P, M> {
     Adopt { stream: Stream, protocol: Box<P> },
     /// A listener to accept from.
     Listen(Listening<P>),
-    /// Every connection is to end.
+    /// End every connection.
     Stop,
 }

@@ -1,4 +1,4 @@
-//! `LoopOptions`: how many loops there are, and their bounds.
+//! `LoopOptions`: the number of loops, and their bounds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::{fmt, io};
 
 use crate::endpoint::Endpoint;
 
-/// How many loops there are, and their bounds.
+/// The number of loops, and their bounds.
 #[derive(Clone, Debug)]
 pub struct LoopOptions {
     /// Loops, and so threads; at least 1. By default one for each core.
@@ -15,15 +15,15 @@ pub struct LoopOptions {
     pub name: String,
     /// Connections of all loops together. A stream beyond the bound is closed as it is accepted.
     pub connections_max: usize,
-    /// How long a connection may take until its first byte can be sent: a connect, a TLS handshake, an agreement about
+    /// The time limit until a connection can send its first byte: for a connect, a TLS handshake or an agreement about
     /// shared memory.
     pub establish_timeout: Duration,
-    /// How long a connection that this side closes may take to write what is left.
+    /// The time limit for writing the rest of the output after this side has closed a connection.
     pub drain_timeout: Duration,
     /// Reads of one connection in one turn of its loop, 64 KiB each; then the other connections have their turn.
     pub reads_per_turn: usize,
-    /// Called in the thread of a loop that ends although nobody stopped it: by a panic of a protocol, or because the system failed. Its connections
-    /// are gone then, and the other loops go on.
+    /// Called in the thread of a loop that ends without being stopped: a protocol panicked or the system failed. The
+    /// connections of the loop are gone then, and the other loops go on.
     pub on_failure: OnFailure,
     /// Called in the thread of the loop with the listener whenever nothing can be accepted: descriptors are short, or a fabric is gone. The
     /// listener tries again by itself.

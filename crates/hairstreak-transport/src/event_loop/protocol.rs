@@ -1,4 +1,4 @@
-//! `Protocol`: what is spoken on one connection.
+//! `Protocol`: the protocol of one connection.
 //!
 //! ```text
 //!   handle_start --> handle_bytes, handle_mail, handle_released, handle_written, handle_timeout, handle_deferred --> handle_end
@@ -15,21 +15,22 @@ use thiserror::Error;
 
 use super::context::Context;
 
-/// What is spoken on one connection. Every method is called in the turn of the loop that owns the connection; no method
-/// blocks, or waits for a lock longer than [`Context::patience`] says: it defers then. An error ends the connection at once: what was put out before and is not held is written as far
-/// as the stream takes it. A protocol that has to say why first puts that out and closes.
+/// The protocol of one connection. Every method is called in the turn of the loop that owns the connection. No method
+/// blocks, or waits for a lock longer than [`Context::patience`]: the protocol defers instead. An error ends the
+/// connection at once. Output that was put out before the error and is not held is written as far as the stream takes
+/// it. To send a reason first, a protocol puts the reason out and closes.
 pub trait Protocol: Sized + Send + 'static {
-    /// What connections hand to each other, whichever loops they are on. A protocol bounds what it has under way, for
+    /// Mail between connections of the same loop or of different loops. A protocol bounds its mail under way, for
     /// example by credit: a mailbox has no bound of its own.
     type Mail: Send + 'static;
-    /// Why the protocol ends a connection.
+    /// The reason for which the protocol ends a connection.
     type Error: Error + Send + 'static;
 
     /// The connection is established.
     fn handle_start(&mut self, context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error>;
 
-    /// Bytes are in `context.connection.input`. The protocol takes what it can use and leaves the rest, to which more is added. While the
-    /// buffer is full nothing is read.
+    /// Bytes are in `context.connection.input`. The protocol takes the bytes that it can use and leaves the rest. Later
+    /// bytes are added to the rest. A full buffer stops reading.
     fn handle_bytes(&mut self, context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error>;
 
     /// Memory for the bytes that come next, in place of `input`, and the most bytes to read into it. The loop asks while `input` is empty, so
@@ -47,14 +48,15 @@ pub trait Protocol: Sized + Send + 'static {
         Ok(())
     }
 
-    /// The peer sends nothing more; `input` holds what the protocol left. By default the connection is closed.
+    /// The peer sends no more bytes; `input` holds the bytes that the protocol left. By default the connection is
+    /// closed.
     fn handle_input_end(&mut self, context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
         context.close();
         Ok(())
     }
 
-    /// The peer has ended its side, or the connection is broken, while reading is paused: what the peer sent before is not read yet. By default it
-    /// waits until reading goes on.
+    /// The peer has ended its side, or the connection is broken, while reading is paused: earlier bytes of the peer are
+    /// not read yet. By default nothing happens until reading is resumed.
     fn handle_peer_end(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -76,7 +78,7 @@ pub trait Protocol: Sized + Send + 'static {
         Ok(())
     }
 
-    /// The protocol had deferred ([`Context::defer`]): it does now what it could not do then.
+    /// The protocol had deferred ([`Context::defer`]). It now continues its work.
     fn handle_deferred(&mut self, _context: &mut Context<'_, Self, Self::Mail>) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -86,7 +88,7 @@ pub trait Protocol: Sized + Send + 'static {
         Ok(())
     }
 
-    /// When [`Protocol::handle_timeout`] is wanted next. The loop asks after each turn of the connection.
+    /// Returns the time of the next [`Protocol::handle_timeout`]. The loop asks after each turn of the connection.
     fn poll_timeout(&self) -> Option<Instant> {
         None
     }
@@ -116,7 +118,7 @@ pub enum End<E: Error> {
     /// It was not established in time.
     #[error("the connection was not established in time")]
     NotEstablished,
-    /// The peer did not take in time what was left when this side closed.
+    /// This side closed, and the peer did not take the rest of the output in time.
     #[error("the peer did not take in time what was left")]
     NotDrained,
 }

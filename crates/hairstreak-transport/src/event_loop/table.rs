@@ -13,22 +13,22 @@ use crate::connection::Connection;
 /// Serials fit beside an index into a poller's token, with a bit to spare for listeners.
 const SERIAL_MASK: u32 = 0x7fff_ffff;
 
-/// How far a connection is.
+/// Phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Establishing,
     Open,
-    /// This side has closed: what is left is written, what comes is discarded.
+    /// This side has closed: the rest of the output is written, and input is discarded.
     Draining,
 }
 
-/// A connection and what is spoken on it.
+/// A connection and its protocol.
 pub(super) struct Entry<P> {
     pub connection: Connection,
     pub protocol: P,
     pub address: Address,
     pub phase: Phase,
-    /// What of the output had been written when the protocol was told last.
+    /// The written bytes of the output at the last report to the protocol.
     pub written_told: u64,
     pub is_ready: bool,
     pub is_touched: bool,
@@ -117,7 +117,7 @@ impl<P> Table<P> {
         }
     }
 
-    /// How many connections may have something to read.
+    /// Returns the number of connections that may have input.
     pub fn ready_count(&self) -> usize {
         self.ready.len()
     }
@@ -135,7 +135,7 @@ impl<P> Table<P> {
         None
     }
 
-    /// The connection is to be looked after at the end of the turn.
+    /// Lists the connection for the end of the turn.
     pub fn list_touched(&mut self, index: usize) {
         if let Some(entry) = self.entries.get_mut(index)
             && !std::mem::replace(&mut entry.is_touched, true)
@@ -144,7 +144,7 @@ impl<P> Table<P> {
         }
     }
 
-    /// How many connections are to be looked after.
+    /// Returns the number of connections on the touched list.
     pub fn touched_count(&self) -> usize {
         self.touched.len()
     }

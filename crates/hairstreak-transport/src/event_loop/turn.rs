@@ -24,7 +24,7 @@ const LISTENERS_KEY: u32 = 0;
 const MEMORY_KEY: u32 = 1;
 /// The timer of the connection with index 0; the others follow.
 const FIRST_KEY: u32 = 2;
-/// How long after a read idle memory is freed.
+/// Time from a read until idle memory is freed.
 const IDLE_MEMORY_TIME: Duration = Duration::from_millis(500);
 /// Letters to itself that a loop handles before it looks at its events again.
 const OWN_LETTERS_MAX: usize = 4096;
@@ -83,7 +83,7 @@ impl<P: Protocol> Loop<P> {
         Ok(())
     }
 
-    /// Sleeps until something is to be done.
+    /// Sleeps until there is work.
     fn wait(&mut self) -> io::Result<()> {
         let is_busy = self.table.ready_count() + self.table.touched_count() + self.post.own.len() > 0;
         let loops = Arc::clone(&self.loops);
@@ -250,7 +250,7 @@ impl<P: Protocol> Loop<P> {
         if entry.is_deferred {
             return Ok(());
         }
-        // A connection that was paused meanwhile is called when reading goes on.
+        // A connection that was paused meanwhile is called when reading is resumed.
         if std::mem::take(&mut entry.has_yielded) && !entry.connection.is_paused() {
             self.call(index, |protocol, context| protocol.handle_bytes(context));
         }
@@ -302,7 +302,7 @@ impl<P: Protocol> Loop<P> {
         Ok(())
     }
 
-    /// Connections give memory back that they could not give back before, and the pool frees what lies idle.
+    /// Connections give back the memory that they could not give back before, and the pool frees idle memory.
     fn free_idle_memory(&mut self) {
         if self.table.rest_again() {
             self.timers.set(MEMORY_KEY, self.now + IDLE_MEMORY_TIME);
@@ -339,7 +339,7 @@ impl<P: Protocol> Loop<P> {
         }
     }
 
-    /// The protocol takes what is in the buffer already; then the connection is read again.
+    /// Hands the buffered input to the protocol, and lists the connection for a read.
     fn resume(&mut self, index: usize) {
         let Some(entry) = self.table.get_mut(index) else { return };
         if !entry.connection.input.unread().is_empty() {
@@ -348,7 +348,8 @@ impl<P: Protocol> Loop<P> {
         self.table.list_ready(index);
     }
 
-    /// A protocol ended its connection: what it put out before and is not held is written as far as the stream takes it at once.
+    /// A protocol ended its connection: earlier output that is not held is written as far as the stream takes it at
+    /// once.
     fn fail(&mut self, index: usize, error: P::Error) {
         if let Some(entry) = self.table.get_mut(index) {
             // The connection is over either way.
@@ -366,7 +367,7 @@ impl<P: Protocol> Loop<P> {
         }
     }
 
-    /// What was put out is written, and the timers follow what the protocols want.
+    /// Writes the output of the touched connections, and sets the timers that their protocols want.
     fn look_after_touched(&mut self) {
         // A protocol that puts something out whenever something was written has its next turn later.
         for _ in 0..self.table.touched_count() {
@@ -391,7 +392,7 @@ impl<P: Protocol> Loop<P> {
                     if entry.connection.is_input_over() {
                         return Err(End::Failed(error));
                     }
-                    // The peer may have said something before it went.
+                    // Bytes of the peer may have come before it went.
                     entry.connection.stop_writing();
                     self.table.list_ready(index);
                 }

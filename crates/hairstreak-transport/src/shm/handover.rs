@@ -8,8 +8,8 @@
 //!     both go on in the rings, or the connection ends with an error on each side
 //! ```
 //!
-//! The connecting side makes the segment: a stranger that connects and says nothing, or nothing of use, costs the
-//! listener's process a socket and no memory; and no stranger makes it map more than it allows.
+//! The connecting side makes the segment. So a stranger that connects and sends no valid preamble costs the listener's
+//! process a socket and no memory. No stranger makes the listener map more than it allows.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -22,7 +22,7 @@ use super::passing;
 use super::preamble::{self, PREAMBLE_SIZE, Refusal, TAKEN};
 use super::segment::Segment;
 
-/// Why two processes did not agree on shared memory.
+/// The reason for which two processes did not agree on shared memory.
 #[derive(Debug, Error)]
 pub enum HandoverError {
     /// The peer, a stranger, began with other bytes.
@@ -34,10 +34,10 @@ pub enum HandoverError {
     /// The peer answered in a way that has no meaning.
     #[error("the peer's answer {0} to shared memory is unknown")]
     Answer(u8),
-    /// What the peer gave is not taken.
+    /// This side does not take the peer's segment.
     #[error("the peer's shared memory is not taken: {0}")]
     Refuses(Refusal),
-    /// The peer did not take what it was given.
+    /// The peer did not take this side's segment.
     #[error("the peer did not take the shared memory: {0}")]
     Refused(Refusal),
     /// There is no segment to give.
@@ -60,7 +60,7 @@ impl From<HandoverError> for io::Error {
     }
 }
 
-/// How far an agreement is.
+/// Progress of an agreement.
 pub(crate) enum Handover {
     /// Both sides go on in this.
     Agreed(Segment),

@@ -1,6 +1,6 @@
 //! `SharedMemory`: memory that processes share, made by one of them and checked by the others.
 //!
-//! Its file is sealed: nobody can shrink it, so touching it never faults, whatever the peer does.
+//! The file of the memory is sealed: no process can shrink it, so touching it never faults because of the peer.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::ptr::NonNull;
@@ -14,7 +14,7 @@ use rustix::process::{Resource, getrlimit};
 use thiserror::Error;
 
 const SEALS: SealFlags = SealFlags::SHRINK.union(SealFlags::GROW).union(SealFlags::SEAL);
-/// What `fstatfs` says of a memfd that is not made of huge pages: those can be gone when they are touched.
+/// The `fstatfs` type of a memfd without huge pages. Huge pages can be gone when they are touched.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
 /// Memory that is mapped while the value lives.
@@ -37,7 +37,7 @@ impl SharedMemory {
         SharedMemory::create_sealed(size, SEALS)
     }
 
-    /// As [`SharedMemory::create`], and nobody else can write.
+    /// Creates memory as [`SharedMemory::create`] does, which no other process can write.
     pub fn create_to_show(size: usize) -> Result<(SharedMemory, OwnedFd), SegmentError> {
         SharedMemory::create_sealed(size, SEALS | SealFlags::FUTURE_WRITE)
     }
@@ -109,16 +109,16 @@ impl SharedMemory {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // In a forked child the address may be somebody else's by now.
+        // In a forked child the address may belong to another mapping by now.
         if process::is_current(self.process) {
-            // SAFETY: the mapping is this value's own, and nobody refers to it any more.
+            // SAFETY: the mapping is this value's own, and no reference to it is left.
             let unmapped = unsafe { rustix::mm::munmap(self.start.as_ptr().cast(), self.size) };
             debug_assert!(unmapped.is_ok());
         }
     }
 }
 
-/// Whether a page that is touched may turn out not to be there (SIGBUS), which no seal prevents.
+/// Returns `true` if a touched page may be missing (SIGBUS), which no seal prevents.
 fn is_strict() -> bool {
     static STRICT: OnceLock<bool> = OnceLock::new();
     *STRICT.get_or_init(|| {

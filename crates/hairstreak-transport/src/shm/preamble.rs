@@ -16,7 +16,7 @@ pub(super) const TAKEN: u8 = 0;
 const MAGIC: &[u8; 7] = b"hsrings";
 const VERSION: u8 = 1;
 
-/// Why a segment is not taken, as the answer says it.
+/// The reason for which a segment is not taken, as in the answer.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum Refusal {
     /// The preamble is of a version that is not known here.
@@ -36,7 +36,7 @@ pub enum Refusal {
 impl Refusal {
     const ALL: [Refusal; 4] = [Refusal::Version, Refusal::RingSize, Refusal::Descriptor, Refusal::Memory];
 
-    /// The answer that tells of it.
+    /// Returns the byte of the answer.
     pub(super) fn to_answer(self) -> u8 {
         match self {
             Refusal::Version => 1,
@@ -51,7 +51,7 @@ impl Refusal {
     }
 }
 
-/// What goes with the descriptor of a segment.
+/// Returns the preamble: the bytes that go with the descriptor of a segment.
 pub(super) fn encode(ring_size: usize) -> [u8; PREAMBLE_SIZE] {
     let mut bytes = [0; PREAMBLE_SIZE];
     bytes[..7].copy_from_slice(MAGIC);
@@ -60,7 +60,7 @@ pub(super) fn encode(ring_size: usize) -> [u8; PREAMBLE_SIZE] {
     bytes
 }
 
-/// Whether a preamble may begin so.
+/// Returns `true` if a preamble may begin with these bytes.
 pub(super) fn may_begin(bytes: &[u8]) -> bool {
     bytes.iter().zip(MAGIC).all(|(byte, expected)| byte == expected)
 }

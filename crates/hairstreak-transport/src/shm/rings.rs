@@ -23,7 +23,7 @@ const BELLS_SIZE: usize = 2 * WAITS_MAX as usize;
 pub(crate) struct Rings {
     writer: RingWriter<RingView>,
     reader: RingReader<RingView>,
-    /// The peer's end of the socket is closed: nobody reads, and what is in the ring is all there will be.
+    /// The peer's end of the socket is closed: the peer reads nothing, and the ring gets no more bytes.
     peer_gone: bool,
     /// Waits since the socket was last read.
     waits: u32,
@@ -38,7 +38,8 @@ impl Rings {
         Rings { writer, reader, peer_gone: false, waits: 0, owner_looks: false }
     }
 
-    /// Reads what is there. When nothing is, the peer rings as soon as something is, unless the owner looks.
+    /// Reads the bytes of the ring. When it is empty, the peer rings at the next byte, unless the owner looks by
+    /// itself.
     #[inline]
     pub fn read<'a>(
         &mut self,
@@ -51,7 +52,7 @@ impl Rings {
             if !is_over && (self.owner_looks || self.await_bytes(socket).map_err(invalid)?) {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            // What came in between, or before the end.
+            // These bytes came in between, or before the end.
             count = self.reader.take(room).map_err(invalid)?;
         }
         if count > 0 && self.reader.release() {
@@ -61,8 +62,8 @@ impl Rings {
         Ok(unsafe { room[..count].assume_init_mut() })
     }
 
-    /// Writes as much as there is room for. When not all of it was taken, the peer rings as soon as there is room.
-    /// What a peer could read before it went is written, whether it still hears of it or not: only the next write fails.
+    /// Writes as many bytes as there is room for. When some were left, the peer rings as soon as there is room. Bytes
+    /// that the peer could read before it went count as written: only the next write fails.
     pub fn write(&mut self, socket: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         if self.peer_gone {
             return Err(Errno::PIPE.into());
@@ -91,7 +92,8 @@ impl Rings {
             if self.writer.await_room().map_err(invalid)? {
                 break;
             }
-            // Half the ring at least is free: so many turns at most as the chunk has halves.
+            // At least half of the ring is free here, so each turn puts that much: the size of the chunk bounds the
+            // number of turns.
             count += self.writer.put(&chunk[count..]).map_err(invalid)?;
         }
         if chunk.len() == PUBLISH_SIZE && self.writer.publish() {
@@ -100,7 +102,7 @@ impl Rings {
         Ok(count)
     }
 
-    /// Says that nothing more will be written.
+    /// Ends this side: no more bytes are written.
     pub fn end(&mut self, socket: BorrowedFd<'_>) {
         self.writer.end();
         // A peer that is gone already needs no farewell.
@@ -112,13 +114,13 @@ impl Rings {
         self.peer_gone = true;
     }
 
-    /// Whether a read would find something.
+    /// Returns `true` if a read would find bytes.
     #[inline]
     pub fn has_news(&self) -> bool {
         self.reader.has_news()
     }
 
-    /// What the peer has not read, as far as its position can be believed.
+    /// Returns the number of bytes that the peer has not read, as far as its position can be believed.
     pub fn unread_by_peer(&self) -> u64 {
         self.writer.unread()
     }
@@ -148,7 +150,7 @@ impl Rings {
             self.waits = 0;
             // Before asking, so that no byte is taken which answers. One that tells of the other direction has made its edge.
             let mut bells = [MaybeUninit::<u8>::uninit(); BELLS_SIZE];
-            // None there, or the end, of which the poller tells: nothing to do either way.
+            // No byte is there, or the end, which the poller reports: no action either way.
             let _ = net::recv(socket, &mut bells, net::RecvFlags::DONTWAIT);
         }
     }
@@ -158,7 +160,7 @@ impl Rings {
             match net::send(socket, &[0], net::SendFlags::NOSIGNAL | net::SendFlags::DONTWAIT) {
                 Ok(_) => return Ok(()),
                 Err(Errno::INTR) => {}
-                // There are never so many for a peer that takes them.
+                // A peer that takes its doorbells never has that many.
                 Err(Errno::AGAIN) => return Err(io::Error::other("the peer takes no more doorbells")),
                 Err(error) => {
                     self.peer_gone = true;

@@ -1,6 +1,6 @@
 //! `Segment`: the memory that two processes share, made by one of them and checked by the other.
 //!
-//! Its pages are used as they are touched.
+//! The kernel allocates its pages when they are first touched.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -10,12 +10,12 @@ use hairstreak_base::byte_ring::{RingMemory, RingWords};
 
 use super::memory::{RING_SIZE_MAX, RING_SIZE_MIN, SegmentError, SharedMemory};
 
-/// Where the words of the second ring are, and where the bytes begin.
+/// Offset of the words of the second ring. The bytes begin at `HEAD_SIZE`.
 const WORDS_SIZE: usize = 2048;
 const HEAD_SIZE: usize = 2 * WORDS_SIZE;
 const _: () = assert!(size_of::<RingWords>() <= WORDS_SIZE && align_of::<RingWords>() <= WORDS_SIZE);
 
-/// Which side of a segment a process is on.
+/// A process's side of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// It made the segment.
@@ -104,8 +104,8 @@ unsafe impl RingMemory for RingView {
     }
 }
 
-/// Copies between shared memory and this process's own. Never inlined: what was copied is not looked up again where
-/// it came from, which the peer may have changed.
+/// Copies between shared memory and this process's own. Never inlined: later code must not read the copied bytes again
+/// from the source, which the peer may have changed.
 ///
 /// # Safety
 /// As `ptr::copy_nonoverlapping`, but that another process may write the shared bytes meanwhile.

@@ -1,11 +1,11 @@
-//! `Stream`: a byte stream between two processes, never blocking, whatever carries its bytes.
+//! `Stream`: a non-blocking byte stream between two processes, over any transport.
 //!
 //! A stream is established first ([`Stream::establish`], on every event until it is done), then read and written.
-//! Its owner watches [`Stream::readiness_source`] edge-triggered, and keeps to three rules that hold for every kind:
+//! Its owner watches [`Stream::readiness_source`] edge-triggered, and keeps three rules for every kind of stream:
 //!
-//! - **Reading** goes on until a read fails with `WouldBlock`, or is short while [`Stream::reads_short`] holds: only
-//!   then an event tells of more.
-//! - **A write** that takes less than it was offered has found no room: an event tells of room.
+//! - **Reading** continues until a read fails with `WouldBlock`, or is short while [`Stream::reads_short`] holds: only
+//!   then an event reports more bytes.
+//! - **A write** that takes fewer bytes than it was offered has found no room: an event reports new room.
 //! - **Bytes left behind** ([`Stream::has_unsent`]) leave by [`Stream::flush`] when there is room, whether there is
 //!   more to write or not. A read may leave some too.
 
@@ -33,7 +33,7 @@ pub struct Stream {
     pub(super) way: Way,
 }
 
-/// Which way the bytes go.
+/// The way of the bytes.
 #[derive(Debug)]
 pub(super) enum Way {
     Socket,
@@ -124,8 +124,8 @@ impl Stream {
         Stream { socket, way: Way::Socket }
     }
 
-    /// Goes on towards the first byte, as far as it goes now: to be called on every event until it is done, and
-    /// harmless after that. An error ends the stream: the connect failed, or the two sides did not agree.
+    /// Continues towards the first byte, as far as possible now. Call it on every event until it is done; further calls
+    /// are harmless. An error ends the stream: the connect failed, or the two sides did not agree.
     pub fn establish(&mut self) -> io::Result<Established> {
         let Way::Establishing(establishing) = &mut self.way else { return Ok(Established::Done) };
         self.way = match establishing.advance(self.socket.as_fd())? {
@@ -137,18 +137,18 @@ impl Stream {
         Ok(Established::Done)
     }
 
-    /// Whether the stream reads and writes already.
+    /// Returns `true` if the stream reads and writes already.
     pub fn is_established(&self) -> bool {
         !matches!(self.way, Way::Establishing(_))
     }
 
-    /// What a poller watches, with [`Interest::Edges`](crate::Interest::Edges), for this stream's events. `None`:
-    /// whoever carries the stream tells of them otherwise.
+    /// Returns the descriptor that a poller watches, with [`Interest::Edges`](crate::Interest::Edges), for this
+    /// stream's events. `None`: the carrier of the stream reports them otherwise.
     pub fn readiness_source(&self) -> Option<BorrowedFd<'_>> {
         Some(self.socket.as_fd())
     }
 
-    /// The socket under the stream, whatever goes through it.
+    /// Returns the socket under the stream, for every way of the bytes.
     pub(crate) fn socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -159,7 +159,8 @@ impl Stream {
         socket::keep_alive(self.socket.as_fd(), interval, timeout)
     }
 
-    /// Reads once; an empty slice is the end of the stream. `WouldBlock`: nothing is left, and an event tells of more.
+    /// Reads once; an empty slice is the end of the stream. `WouldBlock`: nothing is left, and an event reports more
+    /// bytes.
     #[inline]
     pub fn read<'a>(&mut self, room: &'a mut [MaybeUninit<u8>]) -> io::Result<&'a mut [u8]> {
         match &mut self.way {
@@ -171,8 +172,8 @@ impl Stream {
         }
     }
 
-    /// Writes once. Returns how many bytes were taken: less than were offered only where there is no more room, and
-    /// `WouldBlock` where there is none.
+    /// Writes once. Returns the number of bytes taken: fewer than offered only if the room is used up. `WouldBlock`:
+    /// there is no room.
     #[inline]
     pub fn write(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         match &mut self.way {
@@ -183,7 +184,8 @@ impl Stream {
         }
     }
 
-    /// Whether a short read means that nothing is left until the next event. Where it does not, only `WouldBlock` does.
+    /// Returns `true` if a short read means that no bytes are left until the next event. Otherwise only `WouldBlock`
+    /// means that.
     #[inline]
     pub fn reads_short(&self) -> bool {
         // A read that may bring a descriptor along ends before the next bytes that bring one. TLS gives the bytes of
@@ -191,13 +193,13 @@ impl Stream {
         matches!(self.way, Way::Socket)
     }
 
-    /// Whether bytes that were taken wait within the stream for room: [`Stream::flush`] on the next event.
+    /// Returns `true` if bytes taken by the stream wait within it for room. Call [`Stream::flush`] on the next event.
     #[inline]
     pub fn has_unsent(&self) -> bool {
         matches!(&self.way, Way::Tls(tls) if tls.has_unsent())
     }
 
-    /// Sends what waits within the stream. `WouldBlock`: some still waits, and an event tells of room.
+    /// Sends the bytes that wait within the stream. `WouldBlock`: some still wait, and an event reports new room.
     pub fn flush(&mut self) -> io::Result<()> {
         match &mut self.way {
             Way::Tls(tls) => match tls.send(self.socket.as_fd())? {
@@ -208,7 +210,8 @@ impl Stream {
         }
     }
 
-    /// Says that nothing more will be written. The words for it may wait for room ([`Stream::has_unsent`]).
+    /// Ends this side: no more bytes are written. The bytes that announce the end may wait for room
+    /// ([`Stream::has_unsent`]).
     pub fn shutdown_write(&mut self) {
         match &mut self.way {
             // The doorbell is still wanted.
@@ -224,14 +227,14 @@ impl Stream {
         let _ = net::shutdown(&self.socket, net::Shutdown::Both);
     }
 
-    /// Whether the bytes go through shared memory. Then only a read or a write that would block has asked for an
-    /// event, whatever a short one says; and any event means both.
+    /// Returns `true` if the bytes go through shared memory. Then only a read or a write that would block has asked for
+    /// an event; a short read or write has not. Any event means both directions.
     #[inline]
     pub fn is_shared(&self) -> bool {
         matches!(self.way, Way::Rings(_))
     }
 
-    /// Whether a read is known to find something. For a socket it is not, which has to be read to know.
+    /// Returns `true` if a read is known to find bytes. A socket returns `false`: only a read tells.
     #[inline]
     pub fn has_news(&self) -> bool {
         match &self.way {
@@ -250,7 +253,7 @@ impl Stream {
         }
     }
 
-    /// The poller says that the peer has ended its side of the socket.
+    /// The poller has reported that the peer ended its side of the socket.
     pub fn on_peer_ended(&mut self) {
         match &mut self.way {
             Way::Rings(rings) => rings.on_peer_gone(),

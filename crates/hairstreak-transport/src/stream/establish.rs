@@ -1,4 +1,4 @@
-//! What happens on a stream before its first byte: the outcome of the connect, then what its layer needs.
+//! The start of a stream before its first byte: the outcome of the connect, then the steps of its layer.
 //!
 //! ```text
 //!   connecting --connected--> plain: the socket's bytes
@@ -7,7 +7,7 @@
 //!                             handshake (tls/handshake.rs) --agreed--> the bytes in the records of TLS
 //! ```
 //!
-//! - Layers: what the two sides of a connection put between their socket and their bytes.
+//! - Layers: the protocol steps that the two sides put between their socket and their bytes.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -17,7 +17,7 @@ use super::tls::{Handshake, Progress, Tls, TlsClient, TlsServer};
 use crate::shm::{Giving, Handover, Rings, Side, Taking};
 use crate::vortex::{self, AttachProgress, Attaching};
 
-/// How far a stream is on its way to its first byte.
+/// Progress of a stream towards its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Established {
     /// The stream reads and writes. Bytes may be here that make no further event: read it now.
@@ -32,12 +32,12 @@ pub enum Established {
 #[derive(Debug)]
 pub(super) struct Establishing {
     is_connected: bool,
-    /// The poller said so before there were rings to know it.
+    /// The poller reported the peer's end before there were rings to note it.
     peer_ended: bool,
     next: Next,
 }
 
-/// What follows when the socket is connected.
+/// The step that follows when the socket is connected.
 #[derive(Debug)]
 pub(super) enum Next {
     Plain,
@@ -48,7 +48,7 @@ pub(super) enum Next {
     Securing(Handshake),
 }
 
-/// What came of it.
+/// Result of a step.
 pub(super) enum Outcome {
     Waits(Established),
     Plain,

@@ -1,4 +1,4 @@
-//! Byte streams: sockets, and what may lie between a socket and its bytes.
+//! Byte streams: sockets, and the layers between a socket and its bytes.
 //!
 //! ```text
 //!   connect, accept --Establishing--> bytes through the socket
@@ -6,8 +6,8 @@
 //!                                     bytes through TLS, over the socket
 //! ```
 //!
-//! Reading order: `byte_stream` (what every stream can do), `establish` (what happens before
-//! the first byte), `socket`, `sharing` (a protocol's own agreement about shared memory), `tls`.
+//! Reading order: `byte_stream` (the operations of every stream), `establish` (the steps before the first byte),
+//! `socket`, `sharing` (a protocol's own agreement about shared memory), `tls`.
 
 mod byte_stream;
 mod establish;

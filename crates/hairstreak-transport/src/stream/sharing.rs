@@ -1,4 +1,4 @@
-//! How a protocol has its stream go on in shared memory: an agreement of its own, in its own bytes.
+//! The change of a stream from its socket to shared memory, by an agreement in the bytes of its protocol.
 //!
 //! ```text
 //!   socket --expect_segment--> socket, descriptors kept --go_on_in--> rings; the socket is the doorbell
@@ -41,15 +41,15 @@ impl Stream {
         self.way = Way::Rings(Box::new(Rings::new(segment, side)));
     }
 
-    /// Somebody looks into shared memory by himself for a while: the peer need not make an event.
+    /// The reader polls shared memory for a while: the peer need not make an event.
     pub fn forgo_event(&mut self) {
         if let Way::Rings(rings) = &mut self.way {
             rings.forgo_bell();
         }
     }
 
-    /// Nobody looks any more, and no event will tell: the stream is to be read until a read finds nothing. Returns
-    /// whether somebody did look.
+    /// The reader stops polling. No event reports earlier bytes: read the stream until a read finds nothing. Returns
+    /// `true` if the reader did poll.
     pub fn leave_event(&mut self) -> bool {
         match &mut self.way {
             Way::Rings(rings) => rings.leave_bell(),
@@ -57,7 +57,7 @@ impl Stream {
         }
     }
 
-    /// What the peer has not read in shared memory, in bytes, if that is where they are.
+    /// Returns the number of bytes in shared memory that the peer has not read. `None`: the bytes go another way.
     pub(crate) fn unread_in_shared(&self) -> Option<u64> {
         match &self.way {
             Way::Rings(rings) => Some(rings.unread_by_peer()),

@@ -48,7 +48,7 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(net::socketpair(AddressFamily::UNIX, SocketType::STREAM, FLAGS, None)?)
 }
 
-/// Whether a connect is over: `false` while it is under way, an error if it failed.
+/// Returns `true` if a connect is over, `false` while it is under way, an error if it failed.
 pub(super) fn is_connected(socket: BorrowedFd<'_>) -> io::Result<bool> {
     sockopt::socket_error(socket)??;
     match net::getpeername(socket) {
@@ -104,7 +104,7 @@ pub(super) fn write(socket: BorrowedFd<'_>, slices: &[IoSlice<'_>]) -> io::Resul
     }
 }
 
-/// Says that nothing more will be written.
+/// Ends this side: no more bytes are written.
 pub(super) fn shutdown_write(socket: BorrowedFd<'_>) {
     // A connection that is gone already needs no farewell.
     let _ = net::shutdown(socket, net::Shutdown::Write);

@@ -27,7 +27,7 @@ pub struct VortexAddress {
 }
 
 impl VortexAddress {
-    /// Reads what follows `vortex://`.
+    /// Parses the text after `vortex://`.
     pub(crate) fn parse(text: &str) -> Option<VortexAddress> {
         let (fabric, place) = text.split_once('/')?;
         let (from, place) = match place.split_once(';') {
@@ -40,13 +40,13 @@ impl VortexAddress {
         is_name(fabric).then(|| VortexAddress { fabric: fabric.to_owned(), from, rank, port })
     }
 
-    /// Whether the address says where to connect to.
+    /// Returns `true` if the address is complete enough for a connect.
     pub fn is_complete(&self) -> bool {
         self.rank.is_some() && self.port != 0
     }
 }
 
-/// Whether a fabric may have that name.
+/// Returns `true` if `name` is a valid name of a fabric.
 pub(super) fn is_name(name: &str) -> bool {
     let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=NAME_SIZE_MAX).contains(&name.len()) && name.bytes().all(is_sign)

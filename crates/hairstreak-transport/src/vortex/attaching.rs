@@ -1,4 +1,4 @@
-//! `Attaching`: how a process reaches a fabric by its unix socket, and gets a connection or a listener.
+//! `Attaching`: the way of a process to a fabric by its unix socket, until it has a connection or a listener.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -21,7 +21,7 @@ pub(crate) struct Attaching {
     received: usize,
 }
 
-/// How far an attaching is.
+/// Progress of an attachment.
 pub(crate) enum AttachProgress {
     WaitsToRead,
     WaitsToWrite,
@@ -52,7 +52,7 @@ impl Attaching {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Ok(AttachProgress::WaitsToWrite);
                 }
-                // The fabric may have refused before it heard anything: the answer says so.
+                // The fabric may have refused before it read the hello: the answer gives the reason.
                 Err(_) => self.sent = HELLO_SIZE,
             }
         }

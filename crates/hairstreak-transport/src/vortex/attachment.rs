@@ -16,7 +16,7 @@ const BACKLOG_MAX: usize = 256;
 /// A process's socket.
 #[derive(Debug)]
 pub(super) struct Attachment {
-    /// Tells an event of this attachment from a late one of another that had its place.
+    /// Distinguishes an event of this attachment from a late event of an earlier one in its place.
     pub serial: u32,
     pub process: u32,
     pub stream: Stream,
@@ -31,7 +31,7 @@ pub(super) enum Kind {
     Link(u32, Link),
 }
 
-/// A process that has not said what it wants.
+/// A process that has not sent its wish.
 #[derive(Debug)]
 pub(super) struct Greeting {
     hello: [u8; HELLO_SIZE],
@@ -43,11 +43,11 @@ impl Greeting {
         Greeting { hello: [0; HELLO_SIZE], received: 0 }
     }
 
-    /// Reads what is there. `None`: an event tells of more.
+    /// Reads the bytes of the hello. `None`: more bytes are needed, and an event reports them.
     ///
     /// # Errors
     ///
-    /// The process has ended, or says no hello.
+    /// The process has ended, or sends no valid hello.
     pub fn advance(&mut self, stream: &Stream) -> io::Result<Option<Result<Hello, FabricRefusal>>> {
         while self.received < HELLO_SIZE {
             // No byte more than the hello: others may follow.
@@ -91,7 +91,7 @@ impl Listening {
         self.flush(stream)
     }
 
-    /// Passes on what there is room for. Returns whether the process is there.
+    /// Passes on as many bytes as there is room for. Returns whether the process is there.
     pub fn flush(&mut self, stream: &Stream) -> bool {
         while let Some(connection) = self.waiting.front() {
             match shm::send_with(stream.socket(), &[0], connection.as_fd()) {

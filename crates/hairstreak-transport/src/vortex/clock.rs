@@ -12,7 +12,7 @@ use super::hello::{ANSWER_SIZE, Attached, Hello, Wish, decode_answer, encode_ans
 use crate::poller::{Interest, Poller};
 use crate::shm::{self, SegmentError, SharedMemory};
 
-/// How long a fabric may take to answer.
+/// The time limit for an answer of the fabric.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 const PAGE_SIZE: usize = 4096;
 const WORDS: usize = 7;
@@ -75,7 +75,7 @@ impl FabricClock {
         self.page.word(0).load(Ordering::Relaxed)
     }
 
-    /// The same as time. Not to be mixed with times of the host's clocks.
+    /// Returns the passed slots as time. Do not mix this time with times of the host's clocks.
     pub fn time(&self) -> Duration {
         let picoseconds = u128::from(self.slots()) * u128::from(self.facts().slot_picoseconds);
         Duration::from_nanos(u64::try_from(picoseconds / 1_000).unwrap_or(u64::MAX))
@@ -122,14 +122,14 @@ impl OwnClock {
         self.page.word(1).store(cells, Ordering::Relaxed);
     }
 
-    /// Answers whoever asked for the clock, who may be gone.
+    /// Answers a process that asked for the clock. The process may be gone.
     pub fn give(&self, socket: impl AsFd) {
         let answer = encode_answer(Ok(Attached { rank: 0, port: 0 }));
         let _ = shm::send_with(socket, &answer, self.file.as_fd());
     }
 }
 
-/// The words of the clock. Whoever attached cannot write them.
+/// The words of the clock. Attached processes cannot write them.
 #[derive(Debug)]
 struct Page(SharedMemory);
 

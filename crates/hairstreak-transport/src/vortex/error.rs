@@ -1,4 +1,4 @@
-//! `VortexError`: why a process does not get what it wants of a fabric.
+//! `VortexError`: the reason for which a fabric does not serve a process.
 
 use std::io;
 
@@ -7,10 +7,10 @@ use thiserror::Error;
 use super::address::VortexAddress;
 use super::hello::FabricRefusal;
 
-/// Why a process does not get what it wants of a fabric.
+/// The reason for which a fabric does not serve a process.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum VortexError {
-    /// Nobody serves a fabric of that name.
+    /// No process serves a fabric of that name.
     #[error("no fabric \"{0}\" runs on this host: start one by `hairstreak fabric serve {0}`")]
     NoFabric(String),
     /// The process that served the fabric has ended.

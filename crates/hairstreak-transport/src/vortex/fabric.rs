@@ -1,4 +1,4 @@
-//! `Fabric`: the process that owns a simulated switch, its cards and their streams, and what other processes attach to.
+//! `Fabric`: the process that owns a simulated switch, its cards and their streams. Other processes attach to it.
 
 use std::collections::VecDeque;
 use std::io;
@@ -31,16 +31,16 @@ use crate::stream::{ClientLayer, ServerLayer, Stream, pair};
 const TURN_SLOTS: u32 = 16;
 /// Processes accepted between two turns.
 const ACCEPT_MAX: usize = 16;
-/// How long a process may take to say hello.
+/// The time limit for the hello of a process.
 const HELLO_TIME: Duration = Duration::from_secs(5);
-/// How long the fabric accepts nobody when descriptors are short.
+/// The pause in which the fabric accepts no process because descriptors are short.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serials are smaller, so that no token of an attachment is another token.
 const SERIAL_MASK: u32 = (1 << 31) - 1;
 const LISTENER_TOKEN: u64 = u64::MAX - 1;
 const TIMER_TOKEN: u64 = u64::MAX - 2;
 
-/// A simulated Data Vortex, and what processes attach to.
+/// A simulated Data Vortex, to which processes attach.
 ///
 /// ```
 /// use hairstreak_transport::vortex::{Fabric, FabricOptions};
@@ -63,7 +63,7 @@ pub struct Fabric {
     /// Ranks whose streams have something to do, or may.
     due: DueRanks,
     attachments: Slab<Attachment>,
-    /// Processes that have not said hello, with their deadlines; and some that have.
+    /// Processes that have not sent a hello, with their deadlines; and some that have.
     greetings: VecDeque<(Instant, usize, u32)>,
     next_serial: u32,
     facts: FabricFacts,
@@ -173,7 +173,7 @@ impl Fabric {
         Ok(())
     }
 
-    /// The streams do what they can, and a slot passes, unless there is nothing to do.
+    /// Lets the streams work and a slot pass, unless there is no work.
     fn pass_slot(&mut self) -> bool {
         let mut has_acted = false;
         while let Some(rank) = self.due.take() {
@@ -239,7 +239,7 @@ impl Fabric {
         true
     }
 
-    /// The other card has accepted: the process is to give its rings.
+    /// The other card has accepted: the process must give its rings.
     fn open_link(&mut self, rank: u32, id: StreamId) {
         let Some(&index) = self.ranks[rank as usize].links.get(&id) else { return };
         let attachment = &mut self.attachments[index];
@@ -286,7 +286,7 @@ impl Fabric {
             _ => {}
         }
         let (index, serial) = (event.token as u32 as usize, (event.token >> 32) as u32);
-        // The end of a process may be told with its hello, and is not told again.
+        // The end of a process may be reported with its hello, and is not reported again.
         self.greet(index, serial);
         let attachments = &mut self.attachments;
         let Some(found) = attachments.get_mut(index).filter(|found| found.serial == serial) else { return };
@@ -309,7 +309,7 @@ impl Fabric {
     }
 
     fn accept_processes(&mut self) {
-        // The listener tells of more.
+        // The listener reports further processes.
         for _ in 0..ACCEPT_MAX {
             match self.listener.accept() {
                 Ok(Some(stream)) => self.accept_process(stream),
@@ -343,7 +343,7 @@ impl Fabric {
         self.attachments.get_mut(index).filter(|found| found.serial == serial)
     }
 
-    /// Lets go of processes that have not said hello in time. Returns when to look again.
+    /// Drops processes that have not sent a hello in time. Returns the time until the next look.
     fn end_greetings(&mut self) -> Option<Duration> {
         while let Some(&(deadline, index, serial)) = self.greetings.front() {
             let is_greeting = |found: &&mut Attachment| matches!(found.kind, Kind::Greeting(_));
@@ -360,7 +360,7 @@ impl Fabric {
         None
     }
 
-    /// Reads what a process wants that has not said hello yet.
+    /// Reads the wish of a process that has not sent its hello yet.
     fn greet(&mut self, index: usize, serial: u32) {
         let Some(attachment) = self.find(index, serial) else { return };
         let Kind::Greeting(greeting) = &mut attachment.kind else { return };
@@ -380,7 +380,7 @@ impl Fabric {
         self.remove(index);
     }
 
-    /// Gives a process what it wants.
+    /// Serves the wish of a process.
     fn attach(&mut self, index: usize, hello: Hello) -> Result<(), FabricRefusal> {
         let size = self.ranks.len() as u32;
         let process = self.attachments[index].process;
@@ -394,7 +394,7 @@ impl Fabric {
                 if let Some(&other) = self.ranks[rank as usize].listeners.get(&hello.port)
                     && has_ended(&self.attachments[other].stream)
                 {
-                    // Its event has not come yet.
+                    // The listener's event has not come yet.
                     self.remove(other);
                 }
                 let at = &mut self.ranks[rank as usize];
@@ -443,7 +443,7 @@ impl Fabric {
         Some(index)
     }
 
-    /// A socket is closed. The stream of a link that has one goes on by itself.
+    /// Closes a socket. The stream of its link, if it has one, continues by itself.
     fn remove(&mut self, index: usize) {
         let Attachment { process, stream, kind, .. } = self.attachments.remove(index);
         self.shared.poller.remove(stream.socket());
@@ -461,7 +461,7 @@ impl Fabric {
     }
 }
 
-/// Whether the process at the other end has closed the socket.
+/// Returns `true` if the process at the other end has closed the socket.
 fn has_ended(stream: &Stream) -> bool {
     let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
     matches!(rustix::net::recv(stream.socket(), &mut [0; 1][..], flags), Ok((_, 0)))

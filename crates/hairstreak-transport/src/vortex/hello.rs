@@ -1,4 +1,4 @@
-//! The bytes by which a process tells a fabric what it wants, and the fabric's answer. Numbers are big endian.
+//! The bytes of a process's hello to a fabric, and the fabric's answer. Numbers are big endian.
 //!
 //! ```text
 //!   hello:   | "hsvortex" | version: 1 | wish | port | from | rank | zeros |
@@ -7,7 +7,8 @@
 //!            0      1   2      4      8                12      16
 //! ```
 //!
-//! A rank that is not named is 2^32 - 1. After an answer with code 0 a connection goes on as `shm` has it: the connecting process gives the rings.
+//! An unnamed rank is 2^32 - 1. After an answer with code 0 a connection continues as `shm` does: the connecting
+//! process gives the rings.
 //! Over the socket of a listener come bytes of value 0, each with the descriptor of a connection, whose rings the fabric gives.
 
 use std::io;
@@ -49,7 +50,7 @@ pub(crate) struct Attached {
     pub port: u16,
 }
 
-/// Why a fabric refuses.
+/// The reason for which a fabric refuses.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum FabricRefusal {
     /// The fabric speaks another version.
@@ -61,7 +62,7 @@ pub enum FabricRefusal {
     /// Another listener has the port.
     #[error("the port has a listener already")]
     InUse,
-    /// Nobody listens at the port.
+    /// The port has no listener.
     #[error("nobody listens there")]
     NoListener,
     /// A card has as many streams, or ports, as it may.
@@ -120,7 +121,7 @@ impl Hello {
     }
 }
 
-/// Whether a hello may begin so.
+/// Returns `true` if a hello may begin with these bytes.
 pub(super) fn may_begin(bytes: &[u8]) -> bool {
     bytes.iter().zip(MAGIC).all(|(byte, expected)| byte == expected)
 }

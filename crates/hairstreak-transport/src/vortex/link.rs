@@ -71,7 +71,7 @@ impl Link {
             streams.abandon(self.id);
             return false;
         }
-        // A process that nobody listens to, and that has all bytes, sees that as the end of its socket.
+        // A process that has all bytes, and whose bytes go to no reader, sees that as the end of its socket.
         let is_done = self.is_over || self.is_peer_deaf && self.is_ended;
         !is_done || self.has_held() && !self.is_deaf
     }
@@ -81,7 +81,7 @@ impl Link {
         self.is_peer_deaf = true;
     }
 
-    /// The process has ended. Bytes that it has written are still carried; nobody reads.
+    /// The process has ended. Bytes that it has written are still carried. It reads nothing more.
     pub fn on_process_gone(&mut self, stream: &mut Stream, streams: &mut Streams) {
         stream.on_peer_ended();
         self.is_deaf = true;
@@ -149,7 +149,7 @@ impl Link {
             match stream.write(&[IoSlice::new(&self.held[self.held_at..])]) {
                 Ok(count) => self.held_at += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return false,
-                // An event tells of a process that is gone.
+                // An event reports the end of a process.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return false,
                 // The rings make no sense.
                 Err(_) => {

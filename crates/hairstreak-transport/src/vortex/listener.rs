@@ -20,9 +20,9 @@ use crate::poller::{Interest, Poller, Timer};
 use crate::shm;
 use crate::stream::Stream;
 
-/// How often a listener looks for a fabric that is gone.
+/// The interval of a listener's looks for a fabric that is gone.
 const RETRY_TIME: Duration = Duration::from_millis(250);
-/// How long a fabric may take to answer the first time.
+/// The time limit for the first answer of a fabric.
 const ANSWER_TIME: Duration = Duration::from_secs(5);
 const SOCKET_TOKEN: u64 = 0;
 const TIMER_TOKEN: u64 = 1;
@@ -78,7 +78,8 @@ impl VortexListener {
     ///
     /// # Errors
     ///
-    /// The fabric is gone, told once; or it is there again and has given the port to somebody else, told at every attempt.
+    /// The fabric is gone (reported once), or it is back and has given the port to another listener (reported at every
+    /// attempt).
     pub fn accept(&self) -> io::Result<Option<Stream>> {
         let mut state = self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.timer.acknowledge();
@@ -96,7 +97,7 @@ impl VortexListener {
                     self.poller.add(&socket, SOCKET_TOKEN, Interest::Readable)?;
                     *state = State::Attaching(socket, attaching);
                 }
-                // The same as before, which was told.
+                // The fabric is still gone, which was reported before.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                     self.look_again(state);
                     return Ok(None);

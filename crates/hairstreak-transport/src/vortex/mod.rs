@@ -9,9 +9,10 @@
 //!   Stream  <== rings (shm) ====>  a stream of cells, both ways  <==== rings (shm) ===>  Stream
 //! ```
 //!
-//! The bytes between a process and its card go through shared memory as those of `shm://`; the unix socket is the doorbell, and its end tells
-//! of a death. Every byte between two cards goes through the switch, in 64-bit cells. A process that is slow fills its ring; the fabric
-//! reads its stream no further, and the card grants the sender no more memory.
+//! The bytes between a process and its card go through shared memory, as with `shm://`. The unix socket is the
+//! doorbell, and its end tells of a death. Every byte between two cards goes through the switch, in 64-bit cells. A
+//! slow process fills its ring; then the fabric stops reading its stream, and the card grants the sender no more
+//! memory.
 //!
 //! Reading order: [`VortexAddress`], `hello` (the bytes of the agreement), `attaching` and `listener` (a process's side), `fabric`, `rank`,
 //! `attachment`, `link`, `rank` (the fabric's side), [`FabricClock`].

@@ -33,7 +33,7 @@ impl FabricOptions {
     }
 }
 
-/// Why there is no fabric.
+/// The reason for which a fabric cannot be started.
 #[derive(Debug, Error)]
 pub enum FabricError {
     /// No endpoint can have that name.
@@ -45,7 +45,7 @@ pub enum FabricError {
     /// There is another number of switches.
     #[error("{0} networks: 1 to {NETWORKS_MAX} are possible")]
     Networks(u32),
-    /// No cards for so many ports.
+    /// There are no cards for this number of ports.
     #[error(transparent)]
     Limits(#[from] LimitsError),
     /// Another process serves a fabric of the name.

@@ -1,6 +1,6 @@
-//! `Rank`: what the fabric knows of a rank: its streams, its listeners and its processes.
+//! `Rank`: the fabric's view of a rank: its streams, its listeners and its processes.
 //!
-//! - `DueRanks`: the ranks that have something to do, each once, whatever the number of ranks.
+//! - `DueRanks`: the ranks that have work to do, each once. The number of ranks does not matter.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,7 +20,8 @@ pub(super) struct Rank {
     pub links: HashMap<StreamId, usize>,
     /// Attachments of each process.
     processes: BTreeMap<u32, u32>,
-    /// The port to be given next. They come in turn: whoever still looks for a listener that is gone finds no other one in its place.
+    /// The next port to give. Ports come in turn, so a process that looks for a listener that is gone finds no other
+    /// listener in its place.
     next_port: u16,
 }
 

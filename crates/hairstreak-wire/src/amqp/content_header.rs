@@ -7,20 +7,20 @@
 use super::error::DecodeError;
 use super::frame::{FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FrameKind, encode_frame_header};
 
-/// The size of what goes before the properties, in bytes.
+/// Size of the fields before the properties, in bytes.
 pub const CONTENT_HEADER_SIZE: usize = 12;
 
-/// The id of class basic, the only one with content.
+/// Id of class basic, the only class with content.
 pub const CLASS_BASIC: u16 = 60;
 
 /// A decoded content header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContentHeader<'a> {
-    /// The class of the method before it.
+    /// Class of the method before the header.
     pub class: u16,
-    /// How many bytes of body follow, in body frames.
+    /// Size of the body that follows in body frames, in bytes.
     pub body_size: u64,
-    /// The properties, encoded; see [`Properties::decode`](super::Properties::decode). Nothing has checked them.
+    /// The properties, encoded and unchecked; see [`Properties::decode`](super::Properties::decode).
     pub properties: &'a [u8],
 }
 
@@ -59,7 +59,7 @@ impl<'a> ContentHeader<'a> {
     }
 }
 
-/// Appends the header frame of a message: a content of class basic, whose properties are encoded.
+/// Appends the header frame of a message: a content of class basic with encoded properties.
 #[inline]
 pub fn encode_content_header(channel: u16, body_size: u64, properties: &[u8], out: &mut Vec<u8>) {
     ContentHeader { class: CLASS_BASIC, body_size, properties }.encode(channel, out);

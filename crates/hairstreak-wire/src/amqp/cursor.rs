@@ -1,4 +1,4 @@
-//! `Cursor`: takes the basic domains of the specification from bytes.
+//! `Cursor`: decodes the basic domains of the specification from bytes.
 
 use super::error::DecodeError;
 
@@ -38,7 +38,7 @@ impl<'a> Cursor<'a> {
         self.bytes(size as usize)
     }
 
-    /// Nothing may be left.
+    /// Checks that no bytes are left.
     #[inline(always)]
     pub(super) fn finish(self) -> Result<(), DecodeError> {
         match self.0.len() {

@@ -1,10 +1,10 @@
-//! `DecodeError`: why the payload of a frame was refused.
+//! `DecodeError`: the payload of a frame is invalid.
 
 use super::field::{DEPTH_MAX, FIELD_COUNT_MAX};
 use super::reply_code::ReplyCode;
 use crate::Blame;
 
-/// Why a method, a content header, properties or a field table was refused.
+/// A method, a content header, properties or a field table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The payload is too short for the ids of a method or the fixed fields of a content header.
@@ -13,7 +13,7 @@ pub enum DecodeError {
         /// The size of the payload, in bytes.
         size: usize,
     },
-    /// No class has that id.
+    /// The class id is unknown.
     #[error("class {class} with method {method} is unknown")]
     UnknownClass {
         /// The class id.
@@ -35,25 +35,25 @@ pub enum DecodeError {
     /// A table or an array ends inside one of its fields.
     #[error("a table or an array ends inside one of its fields")]
     CutTable,
-    /// A short string of a method is no UTF-8.
+    /// A short string of a method is not UTF-8.
     #[error("Malformed UTF-8 in shortstr")]
     Utf8,
     /// Bytes follow the last field.
     #[error("{size} bytes follow the last field")]
     Surplus {
-        /// How many bytes.
+        /// Number of these bytes.
         size: usize,
     },
     /// The type of a field in a table or an array is unknown.
     #[error("field type {letter:#04x} is unknown")]
     UnknownFieldType {
-        /// The letter that stands for the type.
+        /// Letter of the type.
         letter: u8,
     },
-    /// Tables and arrays lie deeper in each other than [`DEPTH_MAX`].
+    /// Tables and arrays are nested deeper than [`DEPTH_MAX`].
     #[error("tables and arrays lie deeper in each other than {DEPTH_MAX}")]
     TooDeep,
-    /// More fields than [`FIELD_COUNT_MAX`] in one table, those of the tables and arrays in it included.
+    /// One table has more than [`FIELD_COUNT_MAX`] fields, including those of the tables and arrays in it.
     #[error("a table has more than {FIELD_COUNT_MAX} fields")]
     TooManyFields,
     /// The weight of a content header is not zero.
@@ -71,8 +71,8 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The reply code of the close that answers the error. RabbitMQ, too, answers 501 to fields that do not fill their
-    /// frame.
+    /// Returns the reply code of the close that answers the error. Like RabbitMQ, it is 501 for fields that do not
+    /// fill their frame.
     pub fn reply_code(&self) -> ReplyCode {
         match self {
             DecodeError::ShortPayload { .. }
@@ -86,7 +86,7 @@ impl DecodeError {
         }
     }
 
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             DecodeError::UnknownClass { .. } | DecodeError::UnknownMethod { .. } => Blame::PeerIncompatible,

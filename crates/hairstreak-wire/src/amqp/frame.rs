@@ -1,4 +1,4 @@
-//! Frames: the parts of the byte stream of a connection, behind the protocol header.
+//! Frames: the parts of a connection's byte stream behind the protocol header.
 //!
 //! ```text
 //!  type (1) | channel (2) | size of the payload (4) | payload | 0xCE
@@ -7,26 +7,27 @@
 //! | header | from |
 //! |---|---|
 //! | `AMQP` 0 0 9 1 | clients of AMQP 0-9-1 |
-//! | `AMQP` 1 1 0 9 | clients of AMQP 0-9, such as Perl's AnyEvent::RabbitMQ and Python's aioamqp, that speak 0-9-1 all the same |
+//! | `AMQP` 1 1 0 9 | clients of AMQP 0-9, such as Perl's AnyEvent::RabbitMQ and Python's aioamqp, which still speak 0-9-1 |
 //!
-//! Invariants: a decoded frame is within the limit that applies, and its payload lies in the bytes that were given.
+//! Invariants: a decoded frame is within the limit that applies, and its payload borrows from the given bytes.
 
 use super::reply_code::ReplyCode;
 use crate::Blame;
 
-/// The size of what goes before the payload, in bytes.
+/// Size of the header before the payload, in bytes.
 pub const FRAME_HEADER_SIZE: usize = 7;
 
-/// The size of what is not payload, in bytes.
+/// Size of a frame without its payload, in bytes.
 pub const FRAME_OVERHEAD: usize = 8;
 
 /// The last byte of every frame.
 pub const FRAME_END: u8 = 0xce;
 
-/// The octets by which a frame may be larger than the two sides agreed on. Some clients count the payload alone, and RabbitMQ takes their frames.
+/// Number of octets by which a frame may exceed the agreed size. Some clients count the payload alone, and RabbitMQ
+/// accepts their frames.
 pub const FRAME_SIZE_ALLOWANCE: usize = 8;
 
-/// Every peer takes frames up to this size in bytes, whatever the two sides agree on.
+/// Frame size in bytes that every peer accepts, independent of the agreed size.
 pub const FRAME_SIZE_MIN: usize = 4096;
 
 /// A whole heartbeat frame.
@@ -42,11 +43,11 @@ pub enum FrameKind {
     Header = 2,
     /// A part of the body of a content.
     Body = 3,
-    /// Nothing: the peer is alive.
+    /// No payload: the peer is alive.
     Heartbeat = 8,
 }
 
-/// A frame whose payload lies where it was read.
+/// A frame whose payload borrows from the read buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
     /// The kind of the payload.
@@ -57,16 +58,16 @@ pub struct Frame<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why a frame was refused. The stream cannot be read any further.
+/// A frame is invalid. The rest of the stream cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// No frame has that type.
+    /// The frame type is unknown.
     #[error("frame type {kind} is unknown")]
     UnknownKind {
         /// The first byte of the frame.
         kind: u8,
     },
-    /// The frame is larger than the two sides agreed on.
+    /// The frame is larger than the agreed size.
     #[error("a frame with {size} bytes of payload is over the limit of {limit} for whole frames")]
     TooLarge {
         /// The size of the payload that the frame announces, in bytes.
@@ -74,7 +75,7 @@ pub enum FrameError {
         /// The limit for whole frames, in bytes.
         limit: usize,
     },
-    /// Another byte stands where the end of the frame belongs.
+    /// The frame does not end with [`FRAME_END`].
     #[error("a frame ends with {found:#04x}, not with {FRAME_END:#04x}")]
     BadEnd {
         /// The byte.
@@ -83,19 +84,19 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// The reply code of the close that answers the error.
+    /// Returns the reply code of the close that answers the error.
     pub fn reply_code(&self) -> ReplyCode {
         ReplyCode::FrameError
     }
 
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }
 }
 
 impl FrameKind {
-    /// The kind with that number on the wire.
+    /// Returns the kind with that number on the wire.
     #[inline(always)]
     pub const fn from_number(number: u8) -> Option<FrameKind> {
         match number {
@@ -109,16 +110,17 @@ impl FrameKind {
 }
 
 impl Frame<'_> {
-    /// The size of the whole frame, in bytes.
+    /// Returns the size of the whole frame, in bytes.
     #[inline(always)]
     pub fn size(&self) -> usize {
         self.payload.len() + FRAME_OVERHEAD
     }
 }
 
-/// Decodes the frame at the start of `bytes`; None when more bytes are needed to do so. `frame_size_max` limits whole
-/// frames, in bytes; [`FRAME_SIZE_ALLOWANCE`] is granted beyond it. A frame over the limit is refused as soon as its header is there, a wrong end or an
-/// unknown type once the frame is whole: the outcome does not depend on the cuts of the stream.
+/// Decodes the frame at the start of `bytes`. `None` if the frame is incomplete. `frame_size_max` limits whole
+/// frames, in bytes; [`FRAME_SIZE_ALLOWANCE`] is granted beyond it. An oversized frame is rejected once its header
+/// has arrived, a wrong end or an unknown type once the frame is complete: the outcome does not depend on the cuts of
+/// the stream.
 #[inline]
 pub fn decode_frame(bytes: &[u8], frame_size_max: usize) -> Result<Option<Frame<'_>>, FrameError> {
     let Some((&[kind, c1, c2, s1, s2, s3, s4], rest)) = bytes.split_first_chunk::<FRAME_HEADER_SIZE>() else {
@@ -136,9 +138,9 @@ pub fn decode_frame(bytes: &[u8], frame_size_max: usize) -> Result<Option<Frame<
     }
 }
 
-/// Checks the size of a payload that the header of a frame announces against the limit for whole frames.
+/// Checks an announced payload size against the limit for whole frames.
 ///
-/// Errors: the frame is over the limit.
+/// Errors: the frame exceeds the limit.
 #[inline(always)]
 pub fn check_frame_size(size: u32, frame_size_max: usize) -> Result<(), FrameError> {
     let whole_size_max = (frame_size_max as u64).saturating_add(FRAME_SIZE_ALLOWANCE as u64);
@@ -148,7 +150,7 @@ pub fn check_frame_size(size: u32, frame_size_max: usize) -> Result<(), FrameErr
     Ok(())
 }
 
-/// The header of a frame whose payload has `size` bytes. [`FRAME_END`] belongs behind the payload.
+/// Returns the header of a frame with a payload of `size` bytes. [`FRAME_END`] belongs behind the payload.
 #[inline(always)]
 pub fn encode_frame_header(kind: FrameKind, channel: u16, size: u32) -> [u8; FRAME_HEADER_SIZE] {
     let ([c1, c2], [s1, s2, s3, s4]) = (channel.to_be_bytes(), size.to_be_bytes());
@@ -175,20 +177,20 @@ pub const PROTOCOL_HEADER: [u8; 8] = *b"AMQP\x00\x00\x09\x01";
 /// The header of AMQP 0-9.
 pub const PROTOCOL_HEADER_0_9: [u8; 8] = *b"AMQP\x01\x01\x00\x09";
 
-/// The bytes are no header of AMQP 0-9-1 or 0-9. The server answers with [`PROTOCOL_HEADER`] and closes.
+/// The bytes are neither a header of AMQP 0-9-1 nor of 0-9. The server answers with [`PROTOCOL_HEADER`] and closes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the connection does not begin with the header of AMQP 0-9-1")]
 pub struct ProtocolHeaderError;
 
 impl ProtocolHeaderError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerIncompatible
     }
 }
 
-/// Looks for the protocol header at the start of `bytes`. None when more bytes are needed; else how many bytes the
-/// header takes. The header of AMQP 0-9 is as good as the other, as in RabbitMQ. The first byte that differs from both is refused.
+/// Decodes the protocol header at the start of `bytes`, and returns its size. `None` if more bytes are needed. The
+/// header of AMQP 0-9 is accepted as well, as in RabbitMQ. The first byte that differs from both is an error.
 pub fn decode_protocol_header(bytes: &[u8]) -> Result<Option<usize>, ProtocolHeaderError> {
     let arrived = bytes.len().min(PROTOCOL_HEADER.len());
     let begins = |header: &[u8; 8]| bytes[..arrived] == header[..arrived];

@@ -1,7 +1,7 @@
 //! AMQP 0-9-1 with RabbitMQ's extensions, both sides.
 //!
-//! A connection begins with the [`PROTOCOL_HEADER`] of the client. What follows is a stream of frames: methods, and
-//! for the methods that carry content a content header and the frames of the body.
+//! A connection begins with the [`PROTOCOL_HEADER`] of the client. A stream of frames follows: methods, and behind a
+//! method with content a content header and body frames.
 //!
 //! ```text
 //! basic.publish, basic.deliver, basic.return, basic.get-ok:
@@ -9,18 +9,19 @@
 //! | method frame | header frame | body frame | body frame ...
 //! ```
 //!
-//! Not here: which method may come when (the server and the clients), and what a broker does with messages.
+//! Not in this module: the permitted order of methods (the server and the clients), and the handling of messages (the
+//! broker).
 //!
-//! Short strings are bytes of any encoding, at most 255. Nothing is allocated for what a length announces; what is
-//! decoded without tables borrows from its bytes and allocates nothing.
+//! Short strings are bytes of any encoding, at most 255. No memory is allocated for an announced length. Values
+//! without tables borrow from their bytes and allocate nothing.
 //!
-//! - `frame`: the protocol header, cuts the stream, and frames of bodies and heartbeats
+//! - `frame`: the protocol header, the cutting of the stream into frames, and body and heartbeat frames
 //! - `method`: methods and their ids
-//! - `content_header`, `properties`: what is said about a message
+//! - `content_header`, `properties`: the description of a message
 //! - `field`: field tables
-//! - `reply_code`: why something is closed
-//! - `tuning`: how two sides agree on limits
-//! - `sasl`: how a client says who it is
+//! - `reply_code`: reasons of a close
+//! - `tuning`: the negotiation of limits
+//! - `sasl`: the authentication of clients
 
 mod content_header;
 mod cursor;

@@ -1,10 +1,10 @@
-//! `Properties`: what is said about a message. A broker keeps them encoded and decodes them where it must know.
+//! `Properties`: the metadata of a message. A broker keeps them encoded and decodes them only if needed.
 //!
 //! ```text
 //! flags (2) | content-type | content-encoding | headers | delivery-mode | priority | correlation-id | reply-to
 //!           | expiration | message-id | timestamp | type | user-id | app-id | cluster-id
 //!
-//! bit 15 of the flags: content-type is there ... bit 2: cluster-id is there; bits 1 and 0 mean nothing, as in RabbitMQ
+//! bit 15 of the flags: content-type ... bit 2: cluster-id; bits 1 and 0 are ignored, as in RabbitMQ
 //! ```
 
 use super::cursor::Cursor;
@@ -12,7 +12,7 @@ use super::error::DecodeError;
 use super::field::{FieldTable, Fields, check_table, decode_table};
 use super::strings::put_short_string;
 
-/// The type of a property of a domain.
+/// The Rust type of a property's domain.
 macro_rules! property {
     ($lt:lifetime shortstr) => {
         &$lt[u8]
@@ -28,7 +28,7 @@ macro_rules! property {
     };
 }
 
-/// Takes a property of a domain from a cursor; the last argument decodes tables.
+/// Takes a property of a domain from a cursor. The last argument decodes tables.
 macro_rules! take {
     (shortstr, $cursor:ident, $table:ident) => {
         Some($cursor.short_string()?)
@@ -69,7 +69,7 @@ macro_rules! properties {
         }
 
         impl<'a> Properties<'a> {
-            /// Decodes properties; `decode_headers` does as it likes with the table of the headers.
+            /// Decodes properties. `decode_headers` handles the table of the headers.
             fn decode_with(
                 bytes: &'a [u8],
                 mut decode_headers: impl FnMut(&'a [u8]) -> Result<Option<FieldTable>, DecodeError>,
@@ -102,23 +102,23 @@ properties! {
     15 content_type: shortstr,
     /// The MIME encoding of the body.
     14 content_encoding: shortstr,
-    /// The application's own fields.
+    /// Fields defined by the application.
     13 headers: table,
     /// 1: transient, 2: persistent.
     12 delivery_mode: octet,
-    /// The priority; higher goes first.
+    /// The priority; higher is delivered first.
     11 priority: octet,
     /// The id that links a reply to its request.
     10 correlation_id: shortstr,
     /// The queue for replies.
     9 reply_to: shortstr,
-    /// After how many milliseconds the message expires, in decimal digits.
+    /// Milliseconds until the message expires, in decimal digits.
     8 expiration: shortstr,
-    /// The application's name for the message.
+    /// The application's id of the message.
     7 message_id: shortstr,
-    /// When the message was made, in seconds since 1970.
+    /// Time of the message, in seconds since 1970.
     6 timestamp: timestamp,
-    /// The kind of the message: the property `type`.
+    /// The type of the message: the property `type`.
     5 kind: shortstr,
     /// The user who published the message. A server checks the name.
     4 user_id: shortstr,
@@ -129,13 +129,13 @@ properties! {
 }
 
 impl<'a> Properties<'a> {
-    /// Decodes properties that take all of `bytes`.
+    /// Decodes properties that fill `bytes`.
     pub fn decode(bytes: &'a [u8]) -> Result<Properties<'a>, DecodeError> {
         Properties::decode_with(bytes, |headers| decode_table(headers).map(Some))
     }
 
-    /// Like [`decode`](Properties::decode), but without allocation: the headers stay encoded, checked as a whole, and
-    /// are the second value.
+    /// Like [`decode`](Properties::decode), but without allocation: the headers are checked as a whole and stay
+    /// encoded. They are the second value.
     pub fn decode_flat(bytes: &'a [u8]) -> Result<(Properties<'a>, Option<Fields<'a>>), DecodeError> {
         let mut fields = None;
         let properties = Properties::decode_with(bytes, |headers| {

@@ -1,11 +1,11 @@
-//! Reply codes: why a channel or a connection is closed or a message comes back, with RabbitMQ's names.
+//! Reply codes: reasons for closing a channel or a connection, or for returning a message, with RabbitMQ's names.
 
 use super::strings::SHORT_STRING_SIZE_MAX;
 
-/// The scope of a reply code: the channel or the connection that ends.
+/// Scope of a reply code: the channel or the connection that ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// A soft error: the channel is closed, the connection goes on.
+    /// A soft error: the channel is closed, the connection stays open.
     Channel,
     /// A hard error: the connection is closed.
     Connection,
@@ -21,10 +21,10 @@ macro_rules! reply_codes {
         }
 
         impl ReplyCode {
-            /// Every reply code, in the order of the numbers.
+            /// All reply codes, in numeric order.
             pub const ALL: &'static [ReplyCode] = &[$(ReplyCode::$code,)*];
 
-            /// The reply code with that number on the wire.
+            /// Returns the reply code with that number on the wire.
             pub const fn from_number(number: u16) -> Option<ReplyCode> {
                 match number {
                     $($number => Some(ReplyCode::$code),)*
@@ -32,14 +32,14 @@ macro_rules! reply_codes {
                 }
             }
 
-            /// The name that RabbitMQ puts before the reply text, such as `NOT_FOUND`.
+            /// Returns the name that RabbitMQ puts before the reply text, such as `NOT_FOUND`.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(ReplyCode::$code => $name,)*
                 }
             }
 
-            /// The scope of the code.
+            /// Returns the scope of the code.
             pub const fn scope(self) -> Scope {
                 match self {
                     $(ReplyCode::$code => Scope::$scope,)*
@@ -52,7 +52,7 @@ macro_rules! reply_codes {
 reply_codes! {
     /// 200: a close without an error.
     Success = 200, "REPLY_SUCCESS", Channel;
-    /// 311: the content is larger than the receiver takes.
+    /// 311: the content is larger than the receiver accepts.
     ContentTooLarge = 311, "CONTENT_TOO_LARGE", Channel;
     /// 312: no queue is bound for a mandatory message.
     NoRoute = 312, "NO_ROUTE", Channel;
@@ -74,15 +74,15 @@ reply_codes! {
     FrameError = 501, "FRAME_ERROR", Connection;
     /// 502: a field of a frame has an illegal value.
     SyntaxError = 502, "SYNTAX_ERROR", Connection;
-    /// 503: the method is invalid, or not valid now.
+    /// 503: the method is invalid, or not valid in this state.
     CommandInvalid = 503, "COMMAND_INVALID", Connection;
     /// 504: the channel is not open, or is opened twice.
     ChannelError = 504, "CHANNEL_ERROR", Connection;
-    /// 505: a frame that cannot come here, such as a body without a content header.
+    /// 505: a frame is not valid here, such as a body without a content header.
     UnexpectedFrame = 505, "UNEXPECTED_FRAME", Connection;
     /// 506: resources are missing.
     ResourceError = 506, "RESOURCE_ERROR", Connection;
-    /// 530: the client tries what is not allowed for anyone.
+    /// 530: the operation is forbidden for every client.
     NotAllowed = 530, "NOT_ALLOWED", Connection;
     /// 540: the server does not implement the method.
     NotImplemented = 540, "NOT_IMPLEMENTED", Connection;
@@ -91,13 +91,13 @@ reply_codes! {
 }
 
 impl ReplyCode {
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub const fn number(self) -> u16 {
         self as u16
     }
 
-    /// The reply text of a close: name and `text`, as in `NOT_FOUND - no queue 'q' in vhost '/'`. A text that is too
-    /// long for a short string ends with `...`, as RabbitMQ's.
+    /// Returns the reply text of a close: name and `text`, as in `NOT_FOUND - no queue 'q' in vhost '/'`. A text that
+    /// is too long for a short string is cut and ends with `...`, as RabbitMQ's.
     pub fn reply_text(self, text: &str) -> Vec<u8> {
         let mut reply = format!("{} - {text}", self.name()).into_bytes();
         if reply.len() > SHORT_STRING_SIZE_MAX {

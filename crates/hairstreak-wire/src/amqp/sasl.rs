@@ -1,15 +1,19 @@
-//! SASL: how a client says who it is. With a password PLAIN (RFC 4616) and AMQPLAIN, RabbitMQ's own mechanism; with the client
-//! certificate of TLS EXTERNAL (RFC 4422, appendix A); without any proof ANONYMOUS (RFC 4505).
+//! SASL: the authentication of a client.
+//!
+//! - With a password: PLAIN (RFC 4616) and AMQPLAIN, RabbitMQ's own mechanism.
+//! - With the client certificate of TLS: EXTERNAL (RFC 4422, appendix A).
+//! - Without a proof: ANONYMOUS (RFC 4505).
 //!
 //! ```text
 //! PLAIN      0 | user | 0 | password
-//! AMQPLAIN   the fields LOGIN and PASSWORD of a field table, which comes without its size
+//! AMQPLAIN   the fields LOGIN and PASSWORD of a field table without its size
 //! EXTERNAL   the user that the client wants to act for, or nothing
 //! ANONYMOUS  a trace of the client, for example a mail address, or nothing
 //! ```
 //!
-//! As in RabbitMQ a client cannot act for another user: what PLAIN has before its first zero is empty, and a broker takes no notice of the
-//! response of EXTERNAL (RabbitMQ 3.10 logs in whom the certificate names, whatever the response is). A trace proves nothing.
+//! As in RabbitMQ, a client cannot act for another user: the authorization id of PLAIN, before its first zero, has to
+//! be empty. A broker ignores the response of EXTERNAL: in RabbitMQ 3.10 the certificate alone determines the user. A
+//! trace proves nothing.
 
 use std::fmt;
 
@@ -26,14 +30,14 @@ pub enum Mechanism {
     Plain,
     /// AMQPLAIN, with a password.
     Amqplain,
-    /// EXTERNAL, with the client certificate of TLS. RabbitMQ offers it on connections with TLS alone, whether the client shows a certificate or not: a client
-    /// without one that prefers EXTERNAL is refused there.
+    /// EXTERNAL, with the client certificate of TLS. RabbitMQ offers it on all TLS connections and on no others, even
+    /// to a client without a certificate. Such a client is rejected if it prefers EXTERNAL.
     External,
-    /// ANONYMOUS, without a proof. RabbitMQ has it since 4.0.
+    /// ANONYMOUS, without a proof. RabbitMQ supports it since 4.0.
     Anonymous,
 }
 
-/// The login of a client, by one mechanism or another.
+/// The login of a client, by any mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Login<'a> {
     /// PLAIN and AMQPLAIN: the user's name and password.
@@ -43,14 +47,14 @@ pub enum Login<'a> {
         /// The user that the client wants to act for; mostly empty.
         identity: &'a [u8],
     },
-    /// ANONYMOUS: the client is whoever the broker lets strangers be.
+    /// ANONYMOUS: the broker chooses the user.
     Anonymous {
-        /// The client's trace, which nobody has checked; mostly empty.
+        /// The client's trace, unchecked; mostly empty.
         trace: &'a [u8],
     },
 }
 
-/// A user's name and password, where the response has them.
+/// A user's name and password, borrowed from the response.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Credentials<'a> {
     /// The name of the user.
@@ -66,11 +70,11 @@ impl fmt::Debug for Credentials<'_> {
 }
 
 impl Mechanism {
-    /// Every mechanism.
+    /// All mechanisms.
     pub const ALL: [Mechanism; 4] =
         [Mechanism::Plain, Mechanism::Amqplain, Mechanism::External, Mechanism::Anonymous];
 
-    /// The name in connection.start and connection.start-ok.
+    /// Returns the name in connection.start and connection.start-ok.
     pub const fn name(self) -> &'static str {
         match self {
             Mechanism::Plain => "PLAIN",
@@ -80,12 +84,12 @@ impl Mechanism {
         }
     }
 
-    /// The mechanism with that name.
+    /// Returns the mechanism with that name.
     pub fn from_name(name: &[u8]) -> Option<Mechanism> {
         Mechanism::ALL.into_iter().find(|mechanism| mechanism.name().as_bytes() == name)
     }
 
-    /// Whether the response has a name and a password.
+    /// Returns whether the response has a name and a password.
     pub const fn has_password(self) -> bool {
         matches!(self, Mechanism::Plain | Mechanism::Amqplain)
     }
@@ -103,9 +107,9 @@ impl Mechanism {
         credentials.map(Login::Password).ok_or(DecodeError::Response { mechanism: self.name() })
     }
 
-    /// Decodes a response that has to have a password.
+    /// Decodes a response with a password.
     ///
-    /// Errors: as [`Mechanism::login`]; the mechanism has no password.
+    /// Errors: those of [`Mechanism::login`]; the mechanism has no password.
     pub fn decode(self, response: &[u8]) -> Result<Credentials<'_>, DecodeError> {
         match self.login(response)? {
             Login::Password(credentials) => Ok(credentials),
@@ -113,7 +117,8 @@ impl Mechanism {
         }
     }
 
-    /// The response that says `credentials`, empty for a mechanism without a password. PLAIN cannot say a name or a password with a zero byte in it.
+    /// Returns the response with `credentials`, empty for a mechanism without a password. PLAIN cannot encode a name
+    /// or a password with a zero byte.
     pub fn encode(self, credentials: Credentials<'_>) -> Vec<u8> {
         let Credentials { user, password } = credentials;
         let mut response = Vec::new();

@@ -1,11 +1,11 @@
-//! Appending strings and sizes.
+//! Encoding of strings and sizes.
 
 /// The longest short string, in bytes. Names of queues, exchanges and consumers are short strings, and so are routing
 /// keys.
 pub const SHORT_STRING_SIZE_MAX: usize = 255;
 
-/// The part of `bytes` that fits a short string. Callers give no longer ones: names come from peers or are checked
-/// when an application gives them.
+/// Returns the part of `bytes` that fits a short string. Callers pass no longer ones: names come from peers, or are
+/// checked when an application passes them.
 #[inline(always)]
 pub(super) fn fitting(bytes: &[u8]) -> &[u8] {
     debug_assert!(bytes.len() <= SHORT_STRING_SIZE_MAX, "a short string of {} bytes", bytes.len());
@@ -25,7 +25,7 @@ pub(super) fn put_long_string(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(bytes);
 }
 
-/// Appends what `put` appends, with its size before it.
+/// Appends the output of `put`, preceded by its size.
 pub(super) fn put_sized(out: &mut Vec<u8>, put: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
     out.extend_from_slice(&[0; 4]);

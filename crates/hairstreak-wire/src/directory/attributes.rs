@@ -1,6 +1,6 @@
-//! `Attributes`: what an entry says about itself besides its endpoint, as keys and values.
+//! `Attributes`: further information in an entry besides its endpoint, as keys and values.
 //!
-//! The directory stores them and passes them on. On the wire each is two frames, key and value.
+//! The directory stores them and passes them on. On the wire each attribute is two frames, key and value.
 
 use super::field::{self, FieldError};
 use crate::blame::escaped;
@@ -19,22 +19,22 @@ pub const ATTRIBUTE_VALUE_SIZE_MAX: usize = 256;
 pub struct Attributes(Vec<(Box<str>, Box<[u8]>)>);
 
 impl Attributes {
-    /// No attributes.
+    /// Creates an empty set of attributes.
     pub fn new() -> Attributes {
         Attributes::default()
     }
 
-    /// Adds one.
+    /// Adds an attribute.
     pub fn add(&mut self, key: &str, value: &[u8]) -> Result<(), FieldError> {
         self.add_decoded(key.as_bytes(), value)
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     pub fn find(&self, key: &str) -> Option<&[u8]> {
         self.iter().find(|(other, _)| *other == key).map(|(_, value)| value)
     }
 
-    /// Keys and values.
+    /// Iterates over keys and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.0.iter().map(|(key, value)| (&**key, &**value))
     }

@@ -1,5 +1,5 @@
-//! `Endpoint`: where the holder of a name can be connected to. Opaque but for two checks: it is of
-//! the form `transport://address`, and a tcp one is no wildcard.
+//! `Endpoint`: the address for connections to the holder of a name. It is opaque except for two checks: it has the
+//! form `transport://address`, and a tcp address is not a wildcard.
 
 use std::fmt;
 
@@ -31,13 +31,13 @@ impl Endpoint {
         }
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Whether a tcp address names no host or no port.
+/// Returns whether a tcp address has no specific host or port.
 fn is_wildcard(address: &str) -> bool {
     let (host, port) = address.rsplit_once(':').unwrap_or((address, ""));
     matches!(host, "" | "*" | "0.0.0.0" | "[::]" | "::") || matches!(port, "" | "*" | "0")

@@ -1,4 +1,4 @@
-//! `Envelope`: what stands before the verb, and what a reply has to repeat.
+//! `Envelope`: the frames before the verb. A reply repeats them.
 
 use std::fmt;
 
@@ -11,24 +11,23 @@ pub const PROTOCOL: &[u8] = b"HSD1";
 /// The longest request id, in bytes.
 pub const REQUEST_ID_SIZE_MAX: usize = 16;
 
-/// The client's name for one of its requests: 0 to [`REQUEST_ID_SIZE_MAX`] bytes that mean nothing
-/// to the directory.
+/// The client's id of one of its requests: 0 to [`REQUEST_ID_SIZE_MAX`] bytes, opaque to the directory.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct RequestId {
-    /// Zero behind `size`, so that equality is that of the arrays.
+    /// Zero behind `size`, so that arrays of equal ids are equal.
     bytes: [u8; REQUEST_ID_SIZE_MAX],
     size: u8,
 }
 
 impl RequestId {
-    /// `None` when it is too long.
+    /// Creates an id. `None` if it is too long.
     pub fn new(id: &[u8]) -> Option<RequestId> {
         let mut bytes = [0; REQUEST_ID_SIZE_MAX];
         bytes.get_mut(..id.len())?.copy_from_slice(id);
         Some(RequestId { bytes, size: id.len() as u8 })
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.size)]
     }
@@ -48,40 +47,40 @@ impl fmt::Debug for RequestId {
     }
 }
 
-/// How a request began, and therefore how its reply begins.
+/// The start of a request. Its reply starts in the same way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Envelope {
-    /// Whether an empty frame stands first, as a REQ socket sends it.
+    /// True if an empty frame comes first, as a REQ socket sends it.
     pub delimited: bool,
     /// The request's id.
     pub request_id: RequestId,
 }
 
-/// Why a message is no HSD1 message.
+/// A message is not an HSD1 message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
-    /// Another protocol, another version of it, or nothing at all.
+    /// The first frame names another protocol or version, or is missing.
     #[error("the first frame is \"{found}\", not \"HSD1\"")]
     OtherProtocol {
-        /// What stands there, escaped.
+        /// The first frame, escaped.
         found: String,
     },
-    /// Nothing behind the protocol.
+    /// No frame follows the protocol.
     #[error("the request id is missing")]
     NoRequestId,
-    /// A request id over [`REQUEST_ID_SIZE_MAX`].
+    /// The request id is longer than [`REQUEST_ID_SIZE_MAX`].
     #[error("request id has {size} bytes, the limit is {REQUEST_ID_SIZE_MAX}")]
     RequestIdTooLong {
-        /// Its size, in bytes.
+        /// Size of the id, in bytes.
         size: usize,
     },
-    /// Nothing behind the request id.
+    /// No frame follows the request id.
     #[error("the verb is missing")]
     NoVerb,
 }
 
 impl EnvelopeError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             EnvelopeError::OtherProtocol { .. } => Blame::PeerIncompatible,
@@ -90,7 +89,7 @@ impl EnvelopeError {
     }
 }
 
-/// A message whose envelope has been taken off.
+/// A message without its envelope.
 pub(super) struct Opened<'a> {
     pub(super) envelope: Envelope,
     pub(super) verb: &'a [u8],
@@ -98,7 +97,7 @@ pub(super) struct Opened<'a> {
 }
 
 impl Envelope {
-    /// Takes the envelope off. With an error comes as much of the envelope as could be read.
+    /// Removes the envelope. An error comes with the readable part of the envelope.
     pub(super) fn open<'a>(frames: &'a [&'a [u8]]) -> Result<Opened<'a>, (Envelope, EnvelopeError)> {
         let mut envelope = Envelope::default();
         let mut rest = frames;
@@ -121,7 +120,7 @@ impl Envelope {
         Ok(Opened { envelope, verb, fields })
     }
 
-    /// The frames up to and with the verb.
+    /// Returns the frames up to and including the verb.
     pub(super) fn seal(&self, verb: &str) -> Vec<Vec<u8>> {
         let mut frames = Vec::new();
         if self.delimited {

@@ -1,79 +1,79 @@
-//! `FieldError`: why one field of a request or a reply was refused, and the readers of fields that
-//! need no type of their own. Every error names its field.
+//! `FieldError`: a field of a request or a reply is invalid. Also the readers of fields without a type of their own.
+//! Every error names its field.
 
 use crate::Blame;
 use crate::blame::escaped;
 
-/// Why a field was refused.
+/// A field is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// Nothing where something must be.
+    /// A required field is empty.
     #[error("{field} is empty")]
     Empty {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Over the limit of that field.
+    /// The field is longer than its limit.
     #[error("{field} has {size} bytes, the limit is {size_max}")]
     TooLong {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// Its size, in bytes.
+        /// Size of the field, in bytes.
         size: usize,
         /// The limit, in bytes.
         size_max: usize,
     },
-    /// A field of fixed size has another.
+    /// A field of fixed size has another size.
     #[error("{field} has {size} bytes, not {expected}")]
     WrongSize {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// Its size, in bytes.
+        /// Size of the field, in bytes.
         size: usize,
-        /// The size it must have, in bytes.
+        /// The required size, in bytes.
         expected: usize,
     },
-    /// A flag that is neither the byte 0 nor the byte 1.
+    /// A flag is neither the byte 0 nor the byte 1.
     #[error("{field} is neither the byte 0 nor the byte 1")]
     NotAFlag {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
     },
-    /// Not UTF-8, or with control characters in it.
+    /// The field is not UTF-8, or contains control characters.
     #[error("{field} \"{text}\" is not printable text")]
     NotText {
-        /// Which field.
+        /// Name of the field.
         field: &'static str,
-        /// What it is, escaped.
+        /// Value of the field, escaped.
         text: String,
     },
-    /// Not of the form `transport://address`.
+    /// The field does not have the form `transport://address`.
     #[error("endpoint \"{text}\" is not of the form transport://address")]
     NotAnEndpoint {
-        /// What it is.
+        /// Value of the field.
         text: String,
     },
-    /// An endpoint that one can bind but nobody can connect to.
+    /// The endpoint can be bound, but peers cannot connect to it.
     #[error("endpoint \"{text}\" is a wildcard, nobody can connect to it")]
     Wildcard {
         /// The endpoint.
         text: String,
     },
-    /// More attributes than allowed.
+    /// There are more attributes than allowed.
     #[error("{count} attributes, the limit is {count_max}")]
     TooManyAttributes {
-        /// How many there are.
+        /// Number of attributes.
         count: usize,
         /// The limit.
         count_max: usize,
     },
-    /// Two attributes of one key.
+    /// Two attributes have the same key.
     #[error("attribute \"{key}\" is there twice")]
     AttributeTwice {
         /// The key.
         key: String,
     },
-    /// The fields end behind a key.
+    /// A key has no value behind it.
     #[error("attribute \"{key}\" has no value")]
     AttributeWithoutValue {
         /// The key, escaped.
@@ -82,13 +82,13 @@ pub enum FieldError {
 }
 
 impl FieldError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }
 }
 
-/// `bytes` as text without control characters, of at most `size_max` bytes; may be empty.
+/// Returns `bytes` as text without control characters, of at most `size_max` bytes. May be empty.
 pub(super) fn text<'a>(field: &'static str, bytes: &'a [u8], size_max: usize) -> Result<&'a str, FieldError> {
     if bytes.len() > size_max {
         return Err(FieldError::TooLong { field, size: bytes.len(), size_max });
@@ -99,7 +99,7 @@ pub(super) fn text<'a>(field: &'static str, bytes: &'a [u8], size_max: usize) ->
     }
 }
 
-/// As [`text`], and not empty.
+/// Like [`text`], but not empty.
 pub(super) fn some_text<'a>(
     field: &'static str,
     bytes: &'a [u8],
@@ -111,7 +111,7 @@ pub(super) fn some_text<'a>(
     text(field, bytes, size_max)
 }
 
-/// A number of 32 bits, big endian.
+/// Returns a number of 32 bits, big endian.
 pub(super) fn number(field: &'static str, bytes: &[u8]) -> Result<u32, FieldError> {
     let expected = size_of::<u32>();
     let bytes = bytes.try_into().map_err(|_| FieldError::WrongSize { field, size: bytes.len(), expected })?;

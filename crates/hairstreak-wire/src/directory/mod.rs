@@ -8,11 +8,11 @@
 //! +-----------+--------+------------+------+-----------+
 //! ```
 //!
-//! The empty first frame is what a REQ sends; a reply begins as its request began. The request id
-//! is any 0 to 16 bytes and comes back in the reply. Numbers are unsigned, 32 bits, big endian.
-//! docs/directory.md lists verbs and fields.
+//! The empty first frame is sent by a REQ socket; a reply begins as its request did. The request id is any 0 to 16
+//! bytes, and the reply repeats it. Numbers are unsigned, 32 bits, big endian. docs/directory.md lists verbs and
+//! fields.
 //!
-//! Not here: who holds a name and for how long (the broker crate), and anything that sends.
+//! Not in this module: the holders of names and their leases (the broker crate), and any sending.
 
 mod attributes;
 mod endpoint;

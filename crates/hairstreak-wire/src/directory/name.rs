@@ -1,7 +1,8 @@
-//! `Name`: what a directory entry is found by. 1 to [`NAME_SIZE_MAX`] bytes of printable UTF-8;
-//! case counts, and no structure is read into it.
+//! `Name`: the key of a directory entry. 1 to [`NAME_SIZE_MAX`] bytes of printable UTF-8, case-sensitive and without
+//! structure.
 //!
-//! - `Owner`: the token by which the directory knows that two REGISTER requests come from the same program, whatever connection they came over.
+//! - `Owner`: a program's token. REGISTER requests with the same token come from the same program, over any
+//!   connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ impl Name {
         Ok(Name(field::some_text("name", bytes, NAME_SIZE_MAX)?.into()))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -62,7 +63,7 @@ impl Owner {
     }
 }
 
-/// A token is not shown: a program that knows the token can take its names away.
+/// The token is not shown: a program that knows the token can take its names away.
 impl std::fmt::Debug for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Owner(..)")

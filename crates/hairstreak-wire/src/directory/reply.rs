@@ -1,11 +1,11 @@
-//! `Reply`: what the directory answers.
+//! `Reply`: the directory's answer.
 //!
 //! ```text
 //! OK         lease_ms                         lease_ms: 0 unless a REGISTER is answered
 //! FOUND      name  endpoint  {key  value}*
 //! NOT_FOUND  name
-//! DUPLICATE  name  endpoint                   endpoint: that of the holder
-//! LIST       more  {name  endpoint}*          more: one byte, 1 when another page follows
+//! DUPLICATE  name  endpoint                   endpoint: the holder's
+//! LIST       more  {name  endpoint}*          more: one byte, 1 if another page follows
 //! ERROR      code  text
 //! ```
 
@@ -20,7 +20,7 @@ use crate::blame::escaped;
 /// The largest number of entries in a LIST reply.
 pub const LIST_ENTRY_COUNT_MAX: usize = 256;
 
-/// The largest number of frames of a message: a LIST reply to one that began with an empty frame. Requests have 40 at most.
+/// Largest number of frames of a message: a LIST reply with an empty first frame. Requests have 40 at most.
 pub const FRAME_COUNT_MAX: usize = 5 + 2 * LIST_ENTRY_COUNT_MAX;
 
 /// The longest text of an ERROR reply, in bytes.
@@ -29,21 +29,21 @@ pub const TEXT_SIZE_MAX: usize = 255;
 /// The directory's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Done.
+    /// The request was done.
     Ok {
-        /// After REGISTER: how long the name is held unless renewed; otherwise 0.
+        /// Lease of the name after REGISTER, in milliseconds; otherwise 0.
         lease_ms: u32,
     },
-    /// LOOKUP: here it is.
+    /// LOOKUP: the entry.
     Found {
         /// The name.
         name: Name,
-        /// Where to connect to.
+        /// Address of the holder.
         endpoint: Endpoint,
-        /// What else its holder said.
+        /// Further information from the holder.
         attributes: Attributes,
     },
-    /// LOOKUP: the wait ran out. UNREGISTER: there is no such name.
+    /// LOOKUP: the wait timed out. UNREGISTER: the name is not registered.
     NotFound {
         /// The name.
         name: Name,
@@ -52,40 +52,40 @@ pub enum Reply {
     Duplicate {
         /// The name.
         name: Name,
-        /// Where its holder is.
+        /// Address of the present holder.
         endpoint: Endpoint,
     },
     /// LIST: a page of names.
     List {
-        /// Whether there are names behind the last of these.
+        /// True if more names follow the last one here.
         more: bool,
         /// Names with their endpoints, in the order of the names' bytes.
         entries: Vec<(Name, Endpoint)>,
     },
-    /// The request was refused.
+    /// The request was rejected.
     Error {
-        /// What kind of refusal.
+        /// Type of the error.
         code: ErrorCode,
-        /// What was wrong, on one line.
+        /// Description of the error, on one line.
         text: String,
     },
 }
 
-/// The kinds of refusal.
+/// The types of errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorCode {
     /// `protocol`: the message is not HSD1.
     Protocol,
     /// `malformed`: the request breaks a rule of HSD1.
     Malformed,
-    /// `limit`: the directory is full, or this client has had its share of it.
+    /// `limit`: the directory is full, or this client has used its share of it.
     Limit,
     /// `access_refused`: the user may not do that with the name.
     AccessRefused,
 }
 
 impl ErrorCode {
-    /// The code as it is sent.
+    /// Returns the code as it is sent.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorCode::Protocol => "protocol",
@@ -102,39 +102,39 @@ impl ErrorCode {
     }
 }
 
-/// Why a reply was refused.
+/// A reply is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplyError {
-    /// Not HSD1.
+    /// The message is not HSD1.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
-    /// A verb that is none.
+    /// The verb is unknown.
     #[error("unknown verb \"{verb}\" in a reply")]
     UnknownVerb {
         /// The verb, escaped.
         verb: String,
     },
-    /// Too few or too many fields.
+    /// There are too few or too many fields.
     #[error("{verb} reply with {count} fields")]
     FieldCount {
         /// The verb.
         verb: &'static str,
-        /// How many fields there are.
+        /// Number of fields.
         count: usize,
     },
-    /// An error code that is none.
+    /// The error code is unknown.
     #[error("unknown error code \"{code}\"")]
     UnknownCode {
         /// The code, escaped.
         code: String,
     },
-    /// A field that breaks a rule.
+    /// A field breaks a rule.
     #[error("in a reply: {0}")]
     Field(#[from] FieldError),
 }
 
 impl ReplyError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             ReplyError::Envelope(error) => error.blame(),
@@ -144,14 +144,14 @@ impl ReplyError {
 }
 
 impl Reply {
-    /// A refusal, its text cut to [`TEXT_SIZE_MAX`] and made one line.
+    /// Creates an error reply. The text is cut to [`TEXT_SIZE_MAX`] and made one line.
     pub fn error(code: ErrorCode, text: &str) -> Reply {
         let mut text = text.replace(char::is_control, " ");
         text.truncate(text.floor_char_boundary(TEXT_SIZE_MAX));
         Reply::Error { code, text }
     }
 
-    /// Reads a message.
+    /// Decodes a message.
     pub fn decode(frames: &[&[u8]]) -> Result<(Envelope, Reply), ReplyError> {
         let Opened { envelope, verb, fields } = Envelope::open(frames).map_err(|(_, error)| error)?;
         Ok((envelope, Reply::decode_verb(verb, fields)?))
@@ -189,7 +189,7 @@ impl Reply {
         }
     }
 
-    /// The frames of the message.
+    /// Returns the frames of the message.
     pub fn encode(&self, envelope: &Envelope) -> Vec<Vec<u8>> {
         let mut frames = envelope.seal(self.verb());
         match self {

@@ -1,4 +1,4 @@
-//! `Request`: what a client asks of the directory.
+//! `Request`: a client's request to the directory.
 //!
 //! ```text
 //! REGISTER    name  owner  lease_ms  endpoint  {key  value}*
@@ -17,85 +17,85 @@ use super::reply::{ErrorCode, Reply};
 use crate::Blame;
 use crate::blame::escaped;
 
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Enter a name or renew its lease; the same for the directory, so it may be sent at any time.
+    /// Registers a name or renews its lease. The directory treats both alike, so the client may send it at any time.
     Register(Registration),
-    /// Give a name back before its lease ends.
+    /// Releases a name before its lease ends.
     Unregister {
         /// The name.
         name: Name,
-        /// Who holds it.
+        /// Token of the holder.
         owner: Owner,
     },
-    /// Where is the holder of a name?
+    /// Looks up the holder of a name.
     Lookup {
         /// The name.
         name: Name,
-        /// How long to wait for the name to appear; 0: answer at once.
+        /// Time to wait for the name to appear, in milliseconds; 0: answer immediately.
         wait_ms: u32,
     },
-    /// Which names are there? In the order of their bytes, a page at a time.
+    /// Lists names in the order of their bytes, a page at a time.
     List {
-        /// What the names begin with; may be empty.
+        /// Prefix of the names; may be empty.
         prefix: String,
-        /// Only names behind this one; may be empty.
+        /// Lists only names behind this one; may be empty.
         after: String,
     },
-    /// Is the directory there?
+    /// Checks that the directory is alive.
     Ping,
 }
 
-/// What REGISTER carries.
+/// Content of REGISTER.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
     /// The name.
     pub name: Name,
-    /// Who will hold it.
+    /// Token of the new holder.
     pub owner: Owner,
-    /// How long to hold it unless renewed; 0: what the directory thinks right.
+    /// Lease of the name, in milliseconds; 0: the directory's default.
     pub lease_ms: u32,
-    /// Where the holder can be connected to.
+    /// Address for connections to the holder.
     pub endpoint: Endpoint,
-    /// What else there is to say.
+    /// Further information for clients.
     pub attributes: Attributes,
 }
 
-/// Why a request was refused.
+/// A request is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Not HSD1.
+    /// The message is not HSD1.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
-    /// A verb that is none.
+    /// The verb is unknown.
     #[error("unknown verb \"{verb}\"")]
     UnknownVerb {
         /// The verb, escaped.
         verb: String,
     },
-    /// Too few or too many fields.
+    /// There are too few or too many fields.
     #[error("{verb} has {count} fields where {expected} belong")]
     FieldCount {
         /// The verb.
         verb: &'static str,
-        /// How many fields there are.
+        /// Number of fields.
         count: usize,
         /// The fields of that verb.
         expected: &'static str,
     },
-    /// A field that breaks a rule.
+    /// A field breaks a rule.
     #[error("{verb}: {error}")]
     Field {
         /// The verb.
         verb: &'static str,
-        /// What is wrong.
+        /// Error of the field.
         error: FieldError,
     },
 }
 
 impl RequestError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             RequestError::Envelope(error) => error.blame(),
@@ -104,17 +104,17 @@ impl RequestError {
     }
 }
 
-/// A refused request and how to answer it.
+/// A rejected request, with its envelope for the answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedRequest {
-    /// As much of its envelope as could be read.
+    /// The readable part of the envelope.
     pub envelope: Envelope,
-    /// What was wrong.
+    /// Reason for the rejection.
     pub error: RequestError,
 }
 
 impl RefusedRequest {
-    /// What to tell the client.
+    /// Returns the answer to the client.
     pub fn reply(&self) -> Reply {
         let code = match self.error.blame() {
             Blame::PeerIncompatible => ErrorCode::Protocol,
@@ -125,7 +125,7 @@ impl RefusedRequest {
 }
 
 impl Request {
-    /// Reads a message without its routing id.
+    /// Decodes a message without its routing id.
     pub fn decode(frames: &[&[u8]]) -> Result<(Envelope, Request), RefusedRequest> {
         let Opened { envelope, verb, fields } = Envelope::open(frames)
             .map_err(|(envelope, error)| RefusedRequest { envelope, error: error.into() })?;
@@ -144,7 +144,7 @@ impl Request {
         }
     }
 
-    /// The frames of the message.
+    /// Returns the frames of the message.
     pub fn encode(&self, envelope: &Envelope) -> Vec<Vec<u8>> {
         let mut frames = envelope.seal(self.verb());
         match self {
@@ -187,7 +187,7 @@ fn field_count(verb: &'static str, fields: &[&[u8]], expected: &'static str) -> 
     RequestError::FieldCount { verb, count: fields.len(), expected }
 }
 
-/// Says which verb a wrong field belonged to.
+/// Adds the verb to the error of a field.
 fn of(verb: &'static str) -> impl Fn(FieldError) -> RequestError {
     move |error| RequestError::Field { verb, error }
 }

@@ -1,4 +1,4 @@
-//! HSD1 on literal frames, at its limits, on arbitrary requests, and on arbitrary bytes.
+//! Tests of HSD1 with literal frames, at its limits, and with arbitrary requests and bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ fn slices(frames: &[Vec<u8>]) -> Vec<&[u8]> {
     frames.iter().map(Vec::as_slice).collect()
 }
 
-/// Decodes the fields behind `HSD1`, id `7`.
+/// Decodes fields behind `HSD1` and the id `7`.
 fn decode(verb_and_fields: &[&[u8]]) -> Result<Request, String> {
     let frames = [&[b"HSD1".as_slice(), b"7"], verb_and_fields].concat();
     let (envelope, request) = Request::decode(&frames).map_err(|refused| refused.error.to_string())?;
@@ -209,7 +209,7 @@ fn reply() -> impl Strategy<Value = Reply> {
     ]
 }
 
-/// Frames that look like HSD1 more often than chance would have it.
+/// Frames that resemble HSD1 more often than random ones.
 fn frames() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let verb = prop::sample::select(vec![
         "",

@@ -1,4 +1,4 @@
-//! Whole commands: a header and what is behind it, as a broker gets them and as its peers do.
+//! Whole commands: a header and the frames behind it, as seen by a broker and by its peers.
 
 use super::error::Hsn1Error;
 use super::header::{HEADER_SIZE_MAX, Header};
@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::request_id::RequestId;
 use crate::mdp::{SERVICE_NAME_SIZE_MAX, is_service_name};
 
-/// A body of one frame that is no longer goes in the frame of its header.
+/// Longest body of one frame that is sent in the frame of its header.
 pub const INLINE_BODY_SIZE_MAX: usize = 256;
 
 const FIRST_FRAME_SIZE_MAX: usize = HEADER_SIZE_MAX + 1 + SERVICE_NAME_SIZE_MAX + INLINE_BODY_SIZE_MAX;
@@ -17,94 +17,94 @@ const FIRST_FRAME_SIZE_MAX: usize = HEADER_SIZE_MAX + 1 + SERVICE_NAME_SIZE_MAX 
 pub enum ToBroker<'a> {
     /// A client's request.
     Request {
-        /// Which.
+        /// Id of the request.
         request: RequestId,
-        /// The client's first number without a reply.
+        /// The lowest number of the client without a reply.
         first: u64,
-        /// How long the client waits still; 0: for ever.
+        /// Remaining time that the client waits, in milliseconds; 0: no limit.
         lifetime_ms: u32,
-        /// It may have been sent before.
+        /// The request may have been sent before.
         is_repeated: bool,
         /// Parts of the reply may name their run.
         takes_runs: bool,
-        /// For which service.
+        /// Name of the service.
         service: &'a [u8],
-        /// Where the body is.
+        /// Place of the body in the frames.
         body: BodyPlace,
     },
-    /// A client waits no more.
+    /// A client has stopped waiting.
     Cancel(RequestId),
     /// A worker's reply, or a part of one.
     Reply(Part),
-    /// A worker has no reply.
+    /// A worker cannot reply.
     Refused {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
-        /// Why.
+        /// Reason for the refusal.
         refusal: Refusal,
-        /// In its own words.
+        /// The worker's description.
         text: &'a [u8],
     },
-    /// A worker is there.
+    /// A worker is ready.
     Ready {
-        /// How many requests it may have at a time.
+        /// Number of requests that the worker takes at a time.
         capacity: u32,
-        /// Which service it serves.
+        /// Name of the service.
         service: &'a [u8],
-        /// What it knows from before.
+        /// Requests that the worker has from earlier connections.
         held: HeldList<'a>,
     },
-    /// A worker knows these from another broker.
+    /// Requests that a worker has from another broker.
     Held(HeldList<'a>),
-    /// A worker wants nothing new.
+    /// A worker takes no new requests.
     Drain,
-    /// It goes.
+    /// A worker leaves.
     Disconnect,
 }
 
 /// A command of a broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromBroker<'a> {
-    /// Its first.
+    /// First command of a connection.
     Welcome {
-        /// Which broker.
+        /// Id of the broker.
         broker: [u8; 16],
-        /// How long a request that was sent before waits for the worker that has it.
+        /// Time that a resent request waits for the worker that already has it, in milliseconds.
         heartbeat_ms: u32,
     },
     /// To a worker: a request.
     Request {
-        /// Which.
+        /// Id of the request.
         request: RequestId,
-        /// The client's first number without a reply.
+        /// The lowest number of the client without a reply.
         first: u64,
-        /// How many workers had it before.
+        /// Number of workers that had the request before.
         deliveries: u16,
-        /// Another worker may have done it.
+        /// Another worker may have done the request.
         is_repeated: bool,
         /// Parts of the reply may name their run.
         takes_runs: bool,
-        /// Where the body is.
+        /// Place of the body in the frames.
         body: BodyPlace,
     },
     /// To a client: a reply, or a part of one.
     Reply(Part),
     /// To a client: there is no reply.
     Refused {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
-        /// Why.
+        /// Reason for the refusal.
         refusal: Refusal,
-        /// In the broker's words, or the worker's.
+        /// Description by the broker or the worker.
         text: &'a [u8],
     },
-    /// To a worker: nobody waits for it any more.
+    /// To a worker: the client no longer waits for this request.
     Cancel(RequestId),
-    /// To a worker that wants nothing new: nothing more is on the way.
+    /// To a draining worker: no more requests are on the way.
     Drained,
-    /// The broker wants to hear no more on this connection.
+    /// The broker ends this connection.
     Disconnect {
-        /// Why.
+        /// Reason.
         text: &'a [u8],
     },
 }
@@ -112,36 +112,37 @@ pub enum FromBroker<'a> {
 /// A reply, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// To which request.
+    /// Id of the request.
     pub request: RequestId,
-    /// Its place among the parts, from 0.
+    /// Index among the parts, from 0.
     pub index: u32,
-    /// Which run of the request says it, if it names it.
+    /// Run of the request that produced the part, if the part names it.
     pub run: Option<u64>,
-    /// Whether nothing follows.
+    /// True for the last part.
     pub is_final: bool,
-    /// Where the body is.
+    /// Place of the body in the frames.
     pub body: BodyPlace,
 }
 
-/// Where the body is among the frames of a command: those from `index` on, the first of them without its first `start` bytes.
+/// Place of a body in the frames of a command: the frames from `index` on, without the first `start` bytes of the
+/// first one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BodyPlace {
-    /// The first frame.
+    /// Index of the first frame.
     pub index: usize,
-    /// Where it begins in that frame.
+    /// Start of the body in that frame.
     pub start: usize,
 }
 
 impl BodyPlace {
-    /// The body's frames, of these of the command.
+    /// Returns the body's frames from the frames of the command.
     pub fn body<F: AsRef<[u8]>>(self, frames: &[F]) -> impl Iterator<Item = &[u8]> {
         let cut = std::iter::once(self.start).chain(std::iter::repeat(0));
         frames[self.index..].iter().zip(cut).map(|(frame, start)| &frame.as_ref()[start..])
     }
 }
 
-/// A list of requests that was checked.
+/// A checked list of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeldList<'a>(&'a [u8]);
 
@@ -150,14 +151,15 @@ impl<'a> HeldList<'a> {
         parse_held(frame).map(|_| HeldList(frame))
     }
 
-    /// The ranges.
+    /// Returns the ranges.
     pub fn ranges(&self) -> impl Iterator<Item = Held> + 'a {
         parse_held(self.0).into_iter().flatten()
     }
 }
 
-/// Calls `send` with the first frame of a command and the frames behind it. A short body of one frame is in the first: a message of
-/// one frame costs its sender, the broker and its receiver the least. `service`: a request to a broker names it.
+/// Calls `send` with the first frame of a command and the frames behind it. A short body of one frame is put into the
+/// first: a message of one frame is the cheapest for its sender, the broker and its receiver. `service`: the name of
+/// the service, for a request to a broker.
 pub fn with_body<F: AsRef<[u8]>, R>(
     header: Header,
     service: Option<&[u8]>,
@@ -186,7 +188,7 @@ pub fn with_body<F: AsRef<[u8]>, R>(
     send(&bytes[..size], behind)
 }
 
-/// What is behind a header's fields: in its frame, and the frames that follow.
+/// The data behind a header's fields: the rest of its frame, and the frames that follow.
 struct Behind<'a, F> {
     first_size: usize,
     rest: &'a [u8],
@@ -198,7 +200,7 @@ impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
         self.frames.get(index).map(AsRef::as_ref).ok_or(Hsn1Error::Missing(name))
     }
 
-    /// Nothing stands behind so many frames.
+    /// Checks that no more than `count` frames follow.
     fn ends_after(&self, count: usize) -> Result<(), Hsn1Error> {
         match self.frames.len().saturating_sub(count) {
             0 => Ok(()),
@@ -206,7 +208,7 @@ impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
         }
     }
 
-    /// The body: the frames that follow, or else what is left of the first.
+    /// Returns the body: the frames that follow, or else the rest of the first frame.
     fn body(&self) -> Result<BodyPlace, Hsn1Error> {
         match (self.frames, self.rest) {
             ([], rest) => Ok(BodyPlace { index: 0, start: self.first_size - rest.len() }),
@@ -215,7 +217,7 @@ impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
         }
     }
 
-    /// The name of the service at the beginning of what is left of the first frame.
+    /// Splits the name of the service off the rest of the first frame.
     fn split_service(mut self) -> Result<(&'a [u8], Self), Hsn1Error> {
         let missing = Hsn1Error::Missing("service");
         let (&size, rest) = self.rest.split_first().ok_or(missing.clone())?;
@@ -224,7 +226,7 @@ impl<'a, F: AsRef<[u8]>> Behind<'a, F> {
         Ok((check_service(service)?, self))
     }
 
-    /// The only frame, which may be missing: a text.
+    /// Returns the text in the only frame. Empty if there is no frame.
     fn text(&self) -> Result<&'a [u8], Hsn1Error> {
         self.ends_after(1)?;
         Ok(self.frames.first().map(AsRef::as_ref).unwrap_or_default())
@@ -248,7 +250,7 @@ fn open<F: AsRef<[u8]>>(frames: &[F]) -> Result<(Header, Behind<'_, F>), Hsn1Err
     Ok((header, Behind { first_size, rest, frames: behind }))
 }
 
-/// A broker's look at the frames behind the routing id.
+/// Parses the frames behind the routing id, for a broker.
 pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Hsn1Error> {
     let (header, behind) = open(frames)?;
     Ok(match header {
@@ -280,7 +282,7 @@ pub fn parse_to_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToBroker<'_>, Hsn
     })
 }
 
-/// A client's or a worker's look at what a broker sent.
+/// Parses the frames that a broker sent, for a client or a worker.
 pub fn parse_from_broker<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromBroker<'_>, Hsn1Error> {
     let (header, behind) = open(frames)?;
     Ok(match header {

@@ -1,10 +1,10 @@
-//! `Header`: the first frame of a command, read and written.
+//! `Header`: the first frame of a command, with its encoding and decoding.
 
 use super::error::Hsn1Error;
 use super::refusal::Refusal;
 use super::request_id::{ClientId, RequestId};
 
-/// What every header begins with.
+/// Start of every header.
 pub const PROTOCOL: &[u8; 4] = b"HSN1";
 
 /// The longest header, in bytes.
@@ -16,68 +16,69 @@ const TAKES_RUNS: u8 = 2;
 /// A command, without the frames behind its header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Header {
-    /// A broker's first word to whoever connects: what was under way on another connection is to be said again.
+    /// First command of a broker on each connection. The peer then repeats the requests and replies that were under
+    /// way on another connection.
     Welcome {
-        /// Which broker, since it started: 128 random bits.
+        /// Id of the broker since it started: 128 random bits.
         broker: [u8; 16],
-        /// How long a request that was sent before waits for the worker that has it.
+        /// Time that a resent request waits for the worker that already has it, in milliseconds.
         heartbeat_ms: u32,
     },
     /// A request.
     Request {
-        /// Which.
+        /// Id of the request.
         request: RequestId,
-        /// The client's first number without a reply.
+        /// The lowest number of the client without a reply.
         first: u64,
-        /// How long the client waits still; 0: for ever.
+        /// Remaining time that the client waits, in milliseconds; 0: no limit.
         lifetime_ms: u32,
-        /// How many workers had it before.
+        /// Number of workers that had the request before.
         deliveries: u16,
-        /// From a client: it may have been sent before. To a worker: another one may have done it.
+        /// From a client: the request may have been sent before. To a worker: another worker may have done it.
         is_repeated: bool,
         /// Parts of the reply may name their run.
         takes_runs: bool,
     },
     /// A part of a reply.
     Partial {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
-        /// The how manieth part, from 0.
+        /// Index among the parts, from 0.
         index: u32,
-        /// Which run of the request says it, if it names it.
+        /// Run of the request that produced the part, if the part names it.
         run: Option<u64>,
     },
-    /// All of a reply, or its last part.
+    /// A whole reply, or its last part.
     Final {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
-        /// How many parts went before.
+        /// Number of parts before this one.
         index: u32,
-        /// Which run of the request says it, if it names it.
+        /// Run of the request that produced the part, if the part names it.
         run: Option<u64>,
     },
     /// There is no reply.
     Refused {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
-        /// Why.
+        /// Reason for the refusal.
         refusal: Refusal,
     },
-    /// Nobody waits for the reply any more.
+    /// The client no longer waits for the reply.
     Cancel {
-        /// To which request.
+        /// Id of the request.
         request: RequestId,
     },
-    /// A worker is there.
+    /// A worker is ready.
     Ready {
-        /// How many requests it may have at a time; at least 1.
+        /// Number of requests that the worker takes at a time, at least 1.
         capacity: u32,
     },
-    /// What a worker knows from other connections.
+    /// Requests that a worker has from other connections.
     Held,
-    /// A worker wants nothing new.
+    /// A worker takes no new requests.
     Drain,
-    /// Nothing goes on on this connection.
+    /// The connection ends.
     Disconnect,
 }
 
@@ -107,7 +108,7 @@ impl Encoded {
 }
 
 impl Header {
-    /// The frame that stands for it.
+    /// Returns the encoded frame.
     pub fn encode(&self) -> Encoded {
         let mut out = Encoded { bytes: [0; HEADER_SIZE_MAX], size: 0 };
         out.push(*PROTOCOL);
@@ -160,7 +161,7 @@ impl Header {
         }
     }
 
-    /// The name of the command.
+    /// Returns the name of the command.
     pub fn name(&self) -> &'static str {
         match self {
             Header::Welcome { .. } => "WELCOME",
@@ -176,12 +177,13 @@ impl Header {
         }
     }
 
-    /// Whether a first frame is a header, be it a malformed one.
+    /// Returns whether a first frame is a header, even a malformed one.
     pub fn is_one(frame: &[u8]) -> bool {
         frame.starts_with(PROTOCOL)
     }
 
-    /// Reads a first frame. Returns what is behind the fields, too: of REQUEST the service's name, of REQUEST and replies a short body.
+    /// Parses a first frame. Also returns the bytes behind the fields: the service's name in a REQUEST, and a short
+    /// body in a REQUEST or a reply.
     pub fn parse(frame: &[u8]) -> Result<(Header, &[u8]), Hsn1Error> {
         let rest = frame.strip_prefix(PROTOCOL).ok_or(Hsn1Error::OtherProtocol)?;
         let size = frame.len();
@@ -210,13 +212,13 @@ impl Header {
         }
     }
 
-    /// Whether a body belongs to it.
+    /// Returns whether the command has a body.
     pub(super) fn has_body(&self) -> bool {
         matches!(self, Header::Request { .. } | Header::Partial { .. } | Header::Final { .. })
     }
 }
 
-/// What has not been read of a header.
+/// The unread part of a header.
 struct Fields<'a>(&'a [u8]);
 
 impl Fields<'_> {
@@ -259,7 +261,7 @@ impl Fields<'_> {
     fn request(&mut self) -> Option<Header> {
         let (request, first) = (self.request_id()?, self.u64()?);
         let (lifetime_ms, deliveries) = (self.u32()?, self.u16()?);
-        // Further flags are a later version's.
+        // Other flags belong to a later version.
         let [flags] = self.take()?;
         let (is_repeated, takes_runs) = (flags & REPEATED != 0, flags & TAKES_RUNS != 0);
         Some(Header::Request { request, first, lifetime_ms, deliveries, is_repeated, takes_runs })

@@ -1,25 +1,25 @@
-//! The requests that a worker runs, or has the replies to: ranges of numbers, client by client.
+//! The requests that a worker runs or has replies to: ranges of numbers for each client.
 
 use super::error::Hsn1Error;
 use super::request_id::ClientId;
 
-/// Ranges in one list.
+/// Limit of the ranges in one list.
 pub const HELD_COUNT_MAX: usize = 65_536;
 
 const RANGE_SIZE: usize = 32;
 
-/// Requests of one client that follow each other.
+/// Consecutive requests of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// Whose.
+    /// The client.
     pub client: ClientId,
-    /// The first of them.
+    /// Number of the first request.
     pub first: u64,
-    /// The last of them.
+    /// Number of the last request.
     pub last: u64,
 }
 
-/// The frame that stands for these, [`HELD_COUNT_MAX`] at most.
+/// Returns the encoded ranges as a frame, at most [`HELD_COUNT_MAX`].
 pub fn encode_held(ranges: impl IntoIterator<Item = Held>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for range in ranges.into_iter().take(HELD_COUNT_MAX) {
@@ -30,7 +30,7 @@ pub fn encode_held(ranges: impl IntoIterator<Item = Held>) -> Vec<u8> {
     bytes
 }
 
-/// The ranges of a frame. None ends before it begins; that they do not overlap is not looked at.
+/// Parses the ranges of a frame. No range ends before it begins. Overlaps are not checked.
 pub fn parse_held(frame: &[u8]) -> Result<impl Iterator<Item = Held> + Clone + '_, Hsn1Error> {
     let (ranges, rest) = frame.as_chunks::<RANGE_SIZE>();
     let held = ranges.iter().map(|range| {

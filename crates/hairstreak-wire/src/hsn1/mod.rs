@@ -1,9 +1,9 @@
 //! HSN1: Majordomo with numbered requests, between Hairstreak's own clients, brokers and workers.
 //!
-//! Spoken where both sides say in READY that they can ([`property`]); with everybody else it is plain
-//! [MDP](crate::mdp). A command is one ZeroMQ message. Its first frame begins with a header of a fixed size for each command. A body
-//! follows in frames of its own; one of a single frame, of up to 256 bytes, lies behind the header in its frame, so that the message has one
-//! frame. Numbers are unsigned and big endian.
+//! Two peers speak HSN1 if both announce it in READY ([`property`]). With all other peers the protocol is plain
+//! [MDP](crate::mdp). A command is one ZeroMQ message. Its first frame begins with a header of a fixed size for each
+//! command. The body follows in frames of its own. A body of a single frame of up to 256 bytes lies behind the header
+//! in its frame, so that the message has one frame. Numbers are unsigned and big endian.
 //!
 //! ```text
 //! header   "HSN1" | command (1) | fields                                              frames behind it
@@ -27,23 +27,24 @@
 //! flags       1: sent before (client), given to a worker before (to a worker); 2: parts of the reply may name their run
 //! ```
 //!
-//! `client` is 128 random bits, `number` counts a client's requests from 1, `first` is the first of them that it has
-//! no reply to: what is below may be forgotten. `index` counts the parts of a reply from 0. `lifetime_ms` is how long the
-//! client waits still, 0 for ever. `deliveries` counts the workers that had the request before. `run` is a random number: all parts of a
-//! reply that one worker says while it does the request once have the same one, and parts of another reply have another.
+//! `client` is 128 random bits, and `number` counts a client's requests from 1. `first` is the lowest number without
+//! a reply: lower ones may be forgotten. `index` counts the parts of a reply from 0. `lifetime_ms` is the remaining
+//! time that the client waits, 0 without a limit. `deliveries` counts the workers that had the request before. `run`
+//! is a random number: all parts that one worker sends during one execution of the request share it, and parts of
+//! another execution have another.
 //!
-//! A worker answers every REQUEST of a connection with one FINAL or REFUSED, one that was cancelled too: its place is
-//! taken until then. A client that gets WELCOME sends again what it has no reply to, marked as sent before; one that finds
-//! by `index` that a part is missing sends its request again.
+//! A worker answers every REQUEST of a connection with one FINAL or REFUSED, even a cancelled one: the request counts
+//! against its capacity until then. After WELCOME a client resends its unanswered requests, marked as sent before. A
+//! client that misses a part by `index` sends its request again.
 //!
-//! Invariants: a header has the size of its command; behind it in its frame is nothing but a body that has no frames of its own; lists are
-//! read as far as they arrived.
+//! Invariants: a header has the size of its command. Behind it in its frame is at most a body without frames of its
+//! own. Lists are parsed as far as they have arrived.
 //!
 //! - `header`: the first frame
-//! - `commands`: whole commands, as a broker gets them and as its peers do
+//! - `commands`: whole commands, as seen by a broker and by its peers
 //! - `held`: the list of requests that a worker knows
-//! - `refusal`: what instead of a reply
-//! - `reply_parts`: which parts of a reply a client takes
+//! - `refusal`: the reasons for a missing reply
+//! - `reply_parts`: selects the parts of a reply that a client takes
 //! - `request_id`: client and number
 
 mod commands;

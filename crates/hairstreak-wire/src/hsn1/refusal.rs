@@ -1,30 +1,30 @@
-//! `Refusal`: what a client gets instead of a reply. The codes are HTTP's where one fits, as MMI's are.
+//! `Refusal`: a client's answer in place of a reply. The codes are HTTP's where one fits, as MMI's are.
 
-/// Why there is no reply.
+/// Reason for a missing reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Refusal {
     /// 400: the request breaks a rule of the protocol.
     Malformed,
-    /// 403: the user may not do that.
+    /// 403: the user is not permitted to do that.
     AccessRefused,
-    /// 429: the client has more numbers open than the broker follows.
+    /// 429: the client has more open numbers than the broker tracks.
     TooManyOpen,
-    /// 500: the worker says that it failed.
+    /// 500: the worker reports a failure.
     Failed,
     /// 501: the broker has no such service of its own.
     NotImplemented,
-    /// 502: one worker after the other had it, and none lived to answer.
+    /// 502: several workers had the request, and each disappeared before answering.
     GivenUp,
-    /// 503: as much waits for the service as may.
+    /// 503: the queue of the service is full.
     Full,
-    /// 504: nobody replied in time.
+    /// 504: no reply arrived in time.
     Expired,
     /// A code of a later version.
     Other(u16),
 }
 
 impl Refusal {
-    /// The number on the wire.
+    /// Returns the number on the wire.
     pub fn code(self) -> u16 {
         match self {
             Refusal::Malformed => 400,

@@ -1,69 +1,70 @@
-//! `ReplyParts`: which parts of a reply a client takes, so that all of them are of one run.
+//! `ReplyParts`: selects the parts of a reply that a client takes, so that all of them are of one run.
 //!
-//! A **run** is one execution of a request by one worker. A worker that dies leaves a reply without its end, and the next worker begins
-//! the reply anew, perhaps in other parts. So parts name their run. Where the caller has not seen anything, the client begins anew,
-//! too. Where the caller has, the parts that come again have to be those that it has; else the replies differ.
+//! A **run** is one execution of a request by one worker. A worker that dies leaves an incomplete reply. The next
+//! worker starts the reply again, perhaps divided into other parts, so parts name their run. If the caller has not
+//! seen any part, the client starts again, too. If the caller has, the repeated parts have to equal the delivered
+//! ones; otherwise the replies differ.
 //!
 //! ```text
-//!          part 0 of another run, and nothing taken, or it may be dropped
+//!          part 0 of another run, and no part was taken, or the taken ones may be dropped
 //!        +-----------------------------------------------------------------+
 //!        v                                                                 |
 //!   [following] --- part 0 of another run ---> [comparing] --- the parts are the same ---> [following]
 //!                                                   |
-//!                                                   +--- a part is another, or the reply is shorter ---> differs
+//!                                                   +--- a part is different, or the reply is shorter ---> differs
 //! ```
 //!
-//! Invariants: the parts that were taken are the first ones of one reply, in order; `followed` is at most `taken` while comparing, and
-//! equal to it while following.
+//! Invariants: the taken parts are the first ones of one reply, in order. `followed` is at most `taken` while
+//! comparing, and equal to it while following.
 
-/// Where a part belongs.
+/// Position of a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartPlace {
-    /// Which run of the request said it; 0 from one that names none.
+    /// Run of the request that produced the part; 0 if the part names none.
     pub run: u64,
-    /// Its place among the parts, from 0.
+    /// Index among the parts, from 0.
     pub index: u32,
-    /// Nothing follows.
+    /// The part is the last one.
     pub is_final: bool,
 }
 
-/// What becomes of a part.
+/// Action for a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartStep {
-    /// It is the next one.
+    /// The part is the next one.
     Take,
-    /// It is the first one of another reply: what was taken before is dropped.
+    /// The part is the first one of another reply. The parts taken before are dropped.
     TakeAnew,
-    /// It is dropped: it was taken before, or a part before it is missing.
+    /// The part is dropped: it was taken before, or a part before it is missing.
     Drop,
-    /// The reply ends, and a part is missing: the request is to be sent again.
+    /// The reply ends, and a part is missing. The request has to be sent again.
     AskAgain,
-    /// It is another than the one that was taken in its place. There will be no reply.
+    /// The part differs from the one that was taken in its place. The reply fails.
     Differ,
 }
 
-/// What has come of one reply.
+/// State of one reply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReplyParts {
-    /// The run whose parts come, and how many of them in order; and what stands for all of those.
+    /// The run whose parts arrive, the number of its parts in order, and their digest.
     run: Option<u64>,
     followed: u32,
     followed_digest: u64,
-    /// How many were taken, and what stands for them.
+    /// Number of parts taken, and their digest.
     taken: u32,
     taken_digest: u64,
 }
 
 impl ReplyParts {
-    /// A part came. `may_begin_anew`: nobody has seen what was taken. `digest` returns what stands for the parts before this
-    /// one, which the argument stands for, and this one together.
+    /// Handles a part. `may_begin_anew`: the caller has not seen any taken part. `digest` maps the digest of the
+    /// parts before this one to the digest that includes this one.
     pub fn take(
         &mut self,
         part: PartPlace,
         may_begin_anew: bool,
         digest: impl FnOnce(u64) -> u64,
     ) -> PartStep {
-        // A reply of one part names no run, and no other part is of that run.
+        // A reply of one part names no run, so no other part shares its run.
         let is_whole = part.is_final && part.index == 0;
         let missing = if part.is_final { PartStep::AskAgain } else { PartStep::Drop };
         let mut begins_anew = false;
@@ -86,7 +87,7 @@ impl ReplyParts {
         self.followed = self.followed.saturating_add(1);
         if self.followed > self.taken {
             self.taken = self.followed;
-            // Where nothing is compared, no digest is needed.
+            // Without a comparison, no digest is needed.
             if !may_begin_anew && !part.is_final {
                 self.followed_digest = digest(self.followed_digest);
                 self.taken_digest = self.followed_digest;
@@ -107,7 +108,7 @@ mod tests {
     use super::PartStep::*;
     use super::*;
 
-    /// Takes parts, each with its run, its index, whether it is the last, and what it says.
+    /// Handles parts, each with its run, its index, whether it is the last, and its content.
     fn steps(may_begin_anew: bool, parts: &[(u64, u32, bool, u64)]) -> Vec<PartStep> {
         let mut reply = ReplyParts::default();
         let take = |&(run, index, is_final, says): &(u64, u32, bool, u64)| {

@@ -1,10 +1,10 @@
-//! `RequestId`: the number of a request and its client.
+//! `RequestId`: the client and the number of a request.
 //!
-//! - `property`: the property of READY by which a peer tells that it speaks HSN1.
+//! - `property`: the property of READY that announces HSN1.
 
 use std::fmt;
 
-/// A client: 128 random bits, which only the receivers of its requests know.
+/// A client: 128 random bits, known only to the receivers of its requests.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClientId(pub [u8; 16]);
 
@@ -44,12 +44,13 @@ impl fmt::Debug for RequestId {
 const PROPERTY: &str = "X-Hairstreak-Services";
 const VERSION: u8 = 1;
 
-/// The property of READY by which this side tells that it speaks [HSN1](super).
+/// Returns the property of READY that announces [HSN1](super).
 pub fn property() -> (String, Vec<u8>) {
     (PROPERTY.to_owned(), vec![VERSION])
 }
 
-/// Whether a peer with these properties speaks [HSN1](super). A peer that speaks a later version understands this version, too.
+/// Returns whether a peer with these properties speaks [HSN1](super). A peer with a later version understands this
+/// version, too.
 pub fn is_spoken_by<'a>(properties: impl IntoIterator<Item = &'a (String, Vec<u8>)>) -> bool {
     let found = properties.into_iter().find(|(name, _)| name.eq_ignore_ascii_case(PROPERTY));
     found.and_then(|(_, value)| value.first()).is_some_and(|version| *version >= VERSION)

@@ -1,4 +1,4 @@
-//! What is written is read again; what is cut, too long or for the other side is refused.
+//! Tests of encoding and decoding. Commands that are cut, too long or for the other side are rejected.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -222,7 +222,7 @@ proptest! {
         let _ = (parse_to_broker(&frames), parse_from_broker(&frames));
         if let Some(first) = frames.first_mut() {
             let size = first.len();
-            // Numbers as they may be, so that what is behind them is read.
+            // Valid numbers, so that the parser reads the data behind them.
             let start = [&b"HSN1"[..], &[command], &[1; 16], &9_u64.to_be_bytes(), &1_u64.to_be_bytes(), &[0; 7]];
             first.splice(..0, start.concat());
             for cut in 0..=size {

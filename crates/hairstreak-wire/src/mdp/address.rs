@@ -1,15 +1,15 @@
-//! `Address`: what stands for a client's request in the one client-address frame that a worker gets and returns.
+//! `Address`: the client-address frame that a worker receives and returns. It identifies a client's request.
 //!
 //! ```text
 //! client (16) | number (8, big endian), in hexadecimal digits, small ones
 //! ```
 //!
-//! Forty-eight printable characters of ASCII, because some workers take it for a string. No routing id of a peer is in it:
-//! a client is found by it after the broker has started again and its peers have other routing ids.
+//! Forty-eight printable ASCII characters, because some workers treat the frame as a string. It contains no routing
+//! id of a peer: it still identifies the client after a restart of the broker, when its peers have other routing ids.
 
 use crate::hsn1::{ClientId, RequestId};
 
-/// The size of every address, in bytes.
+/// Size of every address, in bytes.
 pub const ADDRESS_SIZE: usize = 2 * BINARY_SIZE;
 
 const BINARY_SIZE: usize = 24;
@@ -19,12 +19,12 @@ const BINARY_SIZE: usize = 24;
 pub struct Address([u8; ADDRESS_SIZE]);
 
 impl Address {
-    /// The bytes of the frame.
+    /// Returns the bytes of the frame.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The request that a frame stands for; `None`: it is no address of ours.
+    /// Returns the request that a frame identifies. `None` if the frame is not one of our addresses.
     pub fn parse(frame: &[u8]) -> Option<RequestId> {
         let digits: &[u8; ADDRESS_SIZE] = frame.try_into().ok()?;
         let mut bytes = [0; BINARY_SIZE];

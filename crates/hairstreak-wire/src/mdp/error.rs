@@ -1,43 +1,43 @@
-//! `MdpError`: why a message is no command of MDP.
+//! `MdpError`: a message is not a command of MDP.
 
 use super::version::Version;
 use crate::Blame;
 use crate::blame::escaped;
 
-/// Why a message is no command of MDP, or not one for this side.
+/// A message is not a command of MDP, or not one for this side.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MdpError {
-    /// Another protocol, another version of it, or nothing.
+    /// The header names another protocol or version, or is missing.
     #[error("the header is \"{found}\", not one of MDP 0.1 or 0.2")]
     OtherProtocol {
-        /// What stands there, escaped.
+        /// The header, escaped.
         found: String,
     },
     /// A frame is missing.
     #[error("there is no {0}")]
     Missing(&'static str),
-    /// A command that the version does not have, or not for this side.
+    /// The version does not have the command, or it is not for this side.
     #[error("\"{found}\" is no command here")]
     UnknownCommand {
-        /// What stands there, escaped.
+        /// The command, escaped.
         found: String,
     },
-    /// A service's name out of its limits.
+    /// The length of a service's name is out of its limits.
     #[error("a service's name of {size} bytes: it must have 1 to {SERVICE_NAME_SIZE_MAX}")]
     ServiceName {
-        /// Its size.
+        /// Size of the name, in bytes.
         size: usize,
     },
-    /// Something where an empty frame belongs.
+    /// The frame that should be empty is not.
     #[error("{size} bytes stand where an empty frame belongs behind the client's address")]
     NoDelimiter {
-        /// How many.
+        /// Size of the frame, in bytes.
         size: usize,
     },
-    /// Frames behind a command that is whole.
+    /// Frames follow a complete command.
     #[error("{count} frames stand behind a command that ends before them")]
     Surplus {
-        /// How many.
+        /// Number of these frames.
         count: usize,
     },
 }
@@ -51,7 +51,7 @@ impl MdpError {
         MdpError::UnknownCommand { found: escaped(found) }
     }
 
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             MdpError::OtherProtocol { .. } => Blame::PeerIncompatible,
@@ -59,7 +59,8 @@ impl MdpError {
         }
     }
 
-    /// The version whose worker sent it, if it was a worker's: it is told to go.
+    /// Returns the version of the worker that sent the message, if it came from a worker. The broker then tells the
+    /// worker to disconnect.
     pub fn worker_version<F: AsRef<[u8]>>(frames: &[F]) -> Option<Version> {
         let at = |index: usize| frames.get(index).map(AsRef::as_ref);
         match (at(0), at(1)) {
@@ -73,12 +74,12 @@ impl MdpError {
 /// The longest name of a service, in bytes.
 pub const SERVICE_NAME_SIZE_MAX: usize = 255;
 
-/// Whether a service may be called so: 1 to [`SERVICE_NAME_SIZE_MAX`] bytes, whichever.
+/// Returns whether a service can have this name: any 1 to [`SERVICE_NAME_SIZE_MAX`] bytes.
 pub fn is_service_name(name: &[u8]) -> bool {
     (1..=SERVICE_NAME_SIZE_MAX).contains(&name.len())
 }
 
-/// Whether the broker itself answers to the name: `mmi.*` (RFC 8), and `hairstreak.*`.
+/// Returns whether the broker itself answers requests to this name: `mmi.*` (RFC 8), and `hairstreak.*`.
 pub fn is_management(name: &[u8]) -> bool {
     name.starts_with(b"mmi.") || name.starts_with(b"hairstreak.")
 }

@@ -1,17 +1,17 @@
-//! The frames that go before a body, or are all there is, for each command and way.
+//! Heads: the frames before a body, or the whole command, for each command and direction.
 //!
-//! A head is a short list of borrowed frames, so that a body goes behind it without being copied.
+//! A head is a short list of borrowed frames, so a body follows it without being copied.
 
 use super::address::Address;
 use super::version::{Version, WorkerCommand};
 
-/// Up to so many frames stand before a body.
+/// Largest number of frames before a body.
 const HEAD_FRAME_COUNT_MAX: usize = 5;
 
-/// Frames of a body. MDP itself has no such limit: our clients, workers and brokers have.
+/// Largest number of frames of a body. MDP itself has no such limit; our clients, workers and brokers do.
 pub const BODY_FRAME_COUNT_MAX: usize = 256;
 
-/// Frames of a message with the largest body behind the longest head.
+/// Largest number of frames of a message: the longest head and the largest body.
 pub const FRAME_COUNT_MAX: usize = HEAD_FRAME_COUNT_MAX + BODY_FRAME_COUNT_MAX;
 
 /// The frames before a body.
@@ -28,13 +28,13 @@ impl<'a> Head<'a> {
         head
     }
 
-    /// The frames.
+    /// Returns the frames.
     pub fn frames(&self) -> &[&'a [u8]] {
         &self.frames[..self.count]
     }
 }
 
-/// A client's request; the body follows.
+/// Returns the head of a client's request. The body follows.
 pub fn client_request(version: Version, service: &[u8]) -> Head<'_> {
     match version {
         Version::V01 => Head::new(&[b"", version.client_header(), service]),
@@ -42,7 +42,7 @@ pub fn client_request(version: Version, service: &[u8]) -> Head<'_> {
     }
 }
 
-/// A reply to a client; the body follows. 0.1 has no partial ones.
+/// Returns the head of a reply to a client. The body follows. 0.1 has no partial replies.
 pub fn client_reply(version: Version, service: &[u8], is_final: bool) -> Head<'_> {
     match version {
         Version::V01 => Head::new(&[b"", version.client_header(), service]),
@@ -50,29 +50,29 @@ pub fn client_reply(version: Version, service: &[u8], is_final: bool) -> Head<'_
     }
 }
 
-/// A worker's READY. It is whole.
+/// Returns a worker's READY, a complete command.
 pub fn worker_ready(version: Version, service: &[u8]) -> Head<'_> {
     with_command(version, WorkerCommand::Ready, &[service])
 }
 
-/// A request to a worker; the body follows.
+/// Returns the head of a request to a worker. The body follows.
 pub fn worker_request(version: Version, address: &Address) -> Head<'_> {
     with_command(version, WorkerCommand::Request, &[address.as_bytes(), b""])
 }
 
-/// A worker's reply; the body follows. 0.1 has no partial ones.
+/// Returns the head of a worker's reply. The body follows. 0.1 has no partial replies.
 pub fn worker_reply(version: Version, address: &[u8], is_final: bool) -> Head<'_> {
     let command = if is_final { WorkerCommand::Final } else { WorkerCommand::Partial };
     with_command(version, command, &[address, b""])
 }
 
-/// A HEARTBEAT or a DISCONNECT. It is whole.
+/// Returns a HEARTBEAT or a DISCONNECT, a complete command.
 pub fn worker_command(version: Version, command: WorkerCommand) -> Head<'static> {
     with_command(version, command, &[])
 }
 
 fn with_command<'a>(version: Version, command: WorkerCommand, rest: &[&'a [u8]]) -> Head<'a> {
-    // A partial reply of 0.1 is as final as any.
+    // In 0.1 a partial reply is sent as a final one.
     let byte = version.byte_of(command).or_else(|| version.byte_of(WorkerCommand::Final)).unwrap_or_default();
     let mut frames = [&[][..]; HEAD_FRAME_COUNT_MAX];
     let mut count = 0;

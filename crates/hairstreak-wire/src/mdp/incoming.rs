@@ -1,4 +1,4 @@
-//! What a broker is sent, by clients and by workers, of both versions.
+//! The commands that clients and workers send to a broker, in both versions.
 
 use super::error::{MdpError, is_service_name};
 use super::version::{Version, WorkerCommand};
@@ -6,47 +6,47 @@ use super::version::{Version, WorkerCommand};
 /// A command to the broker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromPeer<'a> {
-    /// Of a client.
+    /// A command of a client.
     Client(FromClient<'a>),
-    /// Of a worker.
+    /// A command of a worker.
     Worker(Version, FromWorker<'a>),
 }
 
 /// A client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FromClient<'a> {
-    /// How it was said, and so how the reply is to be.
+    /// Version of the request, and so of its reply.
     pub version: Version,
-    /// Which service it is for.
+    /// Name of the service.
     pub service: &'a [u8],
-    /// Which frame the body begins with.
+    /// Index of the first frame of the body.
     pub body_index: usize,
 }
 
 /// A worker's command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FromWorker<'a> {
-    /// It serves this.
+    /// The worker serves a service.
     Ready {
         /// The service's name.
         service: &'a [u8],
     },
-    /// A part of a reply, or all there is left of it.
+    /// A part of a reply, or its last part.
     Reply {
-        /// Whether nothing follows.
+        /// True for the last part.
         is_final: bool,
-        /// What the request's client-address frame was.
+        /// The client-address frame of the request.
         address: &'a [u8],
-        /// Which frame the body begins with.
+        /// Index of the first frame of the body.
         body_index: usize,
     },
-    /// It is there.
+    /// The worker is alive.
     Heartbeat,
-    /// It goes.
+    /// The worker disconnects.
     Disconnect,
 }
 
-/// A broker's look at the frames behind the routing id.
+/// Parses the frames behind the routing id, for a broker.
 pub fn parse<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromPeer<'_>, MdpError> {
     let opened = Opened::new(frames)?;
     let at = |index: usize| frames.get(index).map(AsRef::as_ref);
@@ -88,11 +88,11 @@ pub fn parse<F: AsRef<[u8]>>(frames: &[F]) -> Result<FromPeer<'_>, MdpError> {
     Ok(FromPeer::Worker(version, command))
 }
 
-/// A message whose header has been read.
+/// A message with a parsed header.
 pub(super) struct Opened {
     pub version: Version,
     pub is_worker: bool,
-    /// The frame behind the header.
+    /// Index of the frame behind the header.
     pub next: usize,
 }
 
@@ -130,7 +130,7 @@ pub(super) fn ends<F>(frames: &[F], index: usize) -> Result<(), MdpError> {
     }
 }
 
-/// A client's address, the empty frame behind it, and where the body begins.
+/// Returns the client's address and the start of the body, and checks the empty frame between them.
 pub(super) fn addressed<F: AsRef<[u8]>>(frames: &[F], index: usize) -> Result<(&[u8], usize), MdpError> {
     let at = |index: usize| frames.get(index).map(AsRef::as_ref);
     let address = at(index).ok_or(MdpError::Missing("client's address"))?;

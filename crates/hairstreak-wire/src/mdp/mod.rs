@@ -1,6 +1,6 @@
 //! MDP, the Majordomo protocol, 0.1 (ZeroMQ RFC 7) and 0.2 (RFC 18): clients and workers round a broker.
 //!
-//! A command is one ZeroMQ message. The broker is a ROUTER; routing ids are no part of what is read and written here.
+//! A command is one ZeroMQ message. The broker is a ROUTER; this module handles the frames without routing ids.
 //!
 //! ```text
 //! 0.1       client <-> broker   | empty | "MDPC01" | service | body ...            a request, and its reply
@@ -25,11 +25,11 @@
 //! that one port serves both.
 //!
 //! - `version`: 0.1 and 0.2
-//! - `incoming`: what a broker is sent
-//! - `replies`: what a client and a worker are sent
-//! - `heads`: what goes before a body, each way
-//! - `address`: what stands for a client towards a worker
-//! - `error`: what is no MDP, and the names of services
+//! - `incoming`: the commands to a broker
+//! - `replies`: the commands to clients and workers
+//! - `heads`: the frames before a body, in each direction
+//! - `address`: the client's address towards a worker
+//! - `error`: invalid messages, and the names of services
 
 mod address;
 mod error;

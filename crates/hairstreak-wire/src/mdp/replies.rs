@@ -1,23 +1,23 @@
-//! What clients and workers are sent by a broker that speaks plain MDP.
+//! The commands that a broker of plain MDP sends to clients and workers.
 
 use super::error::MdpError;
 use super::incoming::{Opened, addressed, body_at, ends};
 use super::version::{Version, WorkerCommand};
 
-/// A reply, or a part of one, as a client gets it.
+/// A reply, or a part of one, as received by a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply<'a> {
     /// The version of the broker.
     pub version: Version,
-    /// Which service replies.
+    /// Name of the service that replies.
     pub service: &'a [u8],
-    /// Whether nothing follows.
+    /// True for the last part.
     pub is_final: bool,
-    /// Which frame the body begins with.
+    /// Index of the first frame of the body.
     pub body_index: usize,
 }
 
-/// A client's look at what a broker sent.
+/// Parses the frames that a broker sent, for a client.
 pub fn parse_reply<F: AsRef<[u8]>>(frames: &[F]) -> Result<Reply<'_>, MdpError> {
     let Opened { version, is_worker, mut next } = Opened::new(frames)?;
     let at = |index: usize| frames.get(index).map(AsRef::as_ref);
@@ -37,23 +37,23 @@ pub fn parse_reply<F: AsRef<[u8]>>(frames: &[F]) -> Result<Reply<'_>, MdpError> 
     Ok(Reply { version, service, is_final, body_index: body_at(frames, next + 1)? })
 }
 
-/// A command as a worker gets it.
+/// A command as received by a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ToWorker<'a> {
     /// A request.
     Request {
-        /// To be returned as it is.
+        /// The client's address. The reply repeats it unchanged.
         address: &'a [u8],
-        /// Which frame the body begins with.
+        /// Index of the first frame of the body.
         body_index: usize,
     },
-    /// The broker is there.
+    /// The broker is alive.
     Heartbeat,
-    /// The worker is to begin again, on a new connection.
+    /// The worker has to start again, on a new connection.
     Disconnect,
 }
 
-/// A worker's look at what a broker sent.
+/// Parses the frames that a broker sent, for a worker.
 pub fn parse_to_worker<F: AsRef<[u8]>>(frames: &[F]) -> Result<ToWorker<'_>, MdpError> {
     let Opened { version, is_worker, next } = Opened::new(frames)?;
     if !is_worker {

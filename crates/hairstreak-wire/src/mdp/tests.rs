@@ -1,4 +1,4 @@
-//! Commands as the tables of RFC 7 and RFC 18 have them, byte by byte, and everything that is none of them.
+//! Tests of commands as in the tables of RFC 7 and RFC 18, byte by byte, and of invalid messages.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

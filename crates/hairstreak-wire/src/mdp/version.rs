@@ -1,4 +1,4 @@
-//! `Version`: MDP 0.1 or 0.2, with the bytes that each has for what both have.
+//! `Version`: MDP 0.1 or 0.2, with the bytes of the commands in each.
 
 /// A version of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,20 +9,20 @@ pub enum Version {
     V02,
 }
 
-/// A worker's command, whichever byte stands for it.
+/// A worker's command, independent of its byte in a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerCommand {
     /// The worker serves a service.
     Ready,
-    /// The broker gives it a request.
+    /// The broker sends a request to the worker.
     Request,
     /// A part of the reply; 0.2 only.
     Partial,
-    /// The reply, or the last part of it.
+    /// The whole reply, or its last part.
     Final,
-    /// Somebody is there.
+    /// The sender is alive.
     Heartbeat,
-    /// Nothing goes on on this connection.
+    /// The connection ends.
     Disconnect,
 }
 
@@ -41,7 +41,7 @@ impl Version {
         }
     }
 
-    /// What stands for the command; `None`: the version does not have it.
+    /// Returns the byte of the command. `None` if the version does not have the command.
     pub(super) fn byte_of(self, command: WorkerCommand) -> Option<&'static [u8]> {
         let commands = self.worker_commands();
         let index = commands.iter().position(|known| *known == command)?;
@@ -53,7 +53,7 @@ impl Version {
         self.worker_commands().get(usize::from(byte).checked_sub(1)?).copied()
     }
 
-    /// In the order of their bytes, from 01.
+    /// Returns the commands in the order of their bytes, from 01.
     fn worker_commands(self) -> &'static [WorkerCommand] {
         use WorkerCommand::{Disconnect, Final, Heartbeat, Partial, Ready, Request};
         match self {

@@ -1,4 +1,4 @@
-//! The commands of settlement, as ZMTP commands that others skip.
+//! The commands of settlement, as ZMTP commands that other peers skip.
 //!
 //! ```text
 //! X-TASKS   epoch (8) | sequence (8) | deliveries (2) | flags  from the sender; flags (1): 1 no results, 2 groups
@@ -8,15 +8,15 @@
 //! X-DRAIN                                                     from the receiver
 //! X-PACE    nanoseconds (8)                                   from the receiver
 //! X-INFORM                                                    from the receiver
-//! X-DONE    runs until the end, at least one                  from the receiver; from the sender, if it was asked to inform
+//! X-DONE    runs until the end, at least one                  from the receiver; from the sender, if asked to inform
 //!
 //! entry:    outcome (1) | first (8) | last (8)                outcome 0 accepted, 1 released
 //!           2           | first (8) | last (8) | reason size (1) | reason
 //! run:      epoch (8) | sequence (8) | count (8), at least 1
 //! ```
 //!
-//! All numbers are big endian. A parsed command borrows from the frame's body, and all of it has been checked but for
-//! what only the link knows.
+//! All numbers are big endian. A parsed command borrows from the frame's body. All of it has been checked, except for
+//! rules that depend on the state of the link.
 
 use super::error::SettlementError;
 use super::task::{Content, Outcome, TaskId, TaskRun};
@@ -31,46 +31,46 @@ const DONE: &str = "X-DONE";
 const PACE: &str = "X-PACE";
 const INFORM: &str = "X-INFORM";
 
-/// The longest reason for a rejection, in bytes; what is longer is cut.
+/// Longest reason for a rejection, in bytes. A longer reason is cut.
 pub const REJECTION_SIZE_MAX: usize = 255;
 
 const TASKS_SIZE: usize = 19;
 const RANGE_SIZE: usize = 17;
 const RUN_SIZE: usize = 24;
-/// The flags of X-TASKS, one at most.
+/// The flags of X-TASKS, at most one of them set.
 const NOTHING: u8 = 1;
 const GROUP: u8 = 2;
 
 /// A command, borrowed from the body of its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettlementCommand<'a> {
-    /// Which task the next message is; those behind it follow in sequence.
+    /// Task of the next message. The messages behind it follow in sequence.
     Tasks(TaskRun),
-    /// No message follows; there were so many.
+    /// No more messages follow.
     End {
-        /// Messages sent on this link.
+        /// Number of messages sent on this link.
         count: u64,
     },
-    /// What became of messages.
+    /// Outcomes of messages.
     Settle {
-        /// All up to this number are accepted, but for those that an entry, of this command or an earlier one, names.
+        /// All messages up to this number are accepted, except those in an entry of this command or an earlier one.
         through: u64,
-        /// Further ones.
+        /// Entries for further messages.
         entries: Entries<'a>,
     },
     /// The number of the last message that may be sent.
     Credit(u64),
-    /// The receiver wants nothing new: an END is to say how much is still under way.
+    /// The receiver wants no new messages. The sender answers with an END that tells how many are still under way.
     Drain,
-    /// These tasks have had their result, whichever links they went: nobody need keep them.
+    /// Tasks that have had their result, on any link. No peer has to keep them.
     Done(DoneTasks<'a>),
-    /// Nanoseconds that the receiver takes for a message, on average, from when it begins with it.
+    /// Nanoseconds that the receiver takes for a message, on average, from the start of its processing.
     Pace(u64),
-    /// The receiver passes on what it is sent, and wants to hear what of it is done.
+    /// The receiver passes messages on, and wants to be informed of the completed tasks.
     Inform,
 }
 
-/// The checked runs of an X-DONE: the first task of each, and how many follow in sequence with it.
+/// The checked runs of an X-DONE: the first task of each, and the number of consecutive tasks including it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DoneTasks<'a>(&'a [u8]);
 
@@ -86,16 +86,16 @@ impl Iterator for DoneTasks<'_> {
     }
 }
 
-/// Messages of one outcome.
+/// Messages with the same outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What became of them.
+    /// Outcome of the messages.
     pub outcome: Outcome,
-    /// The first one's number, at least 1.
+    /// Number of the first message, at least 1.
     pub first: u64,
-    /// The last one's number, at least `first`.
+    /// Number of the last message, at least `first`.
     pub last: u64,
-    /// Why they were rejected, in the receiver's words, up to 255 bytes.
+    /// Reason for a rejection, in the receiver's words, up to 255 bytes.
     pub reason: &'a [u8],
 }
 
@@ -104,7 +104,7 @@ pub struct Entry<'a> {
 pub struct Entries<'a>(&'a [u8]);
 
 impl Entries<'_> {
-    /// Whether there are none left.
+    /// Returns whether no entries are left.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -114,7 +114,7 @@ impl<'a> Iterator for Entries<'a> {
     type Item = Entry<'a>;
 
     fn next(&mut self) -> Option<Entry<'a>> {
-        // Checked when parsed: nothing but the end stops it.
+        // Checked while parsing: only the end stops the iteration.
         let (entry, rest) = split_entry(self.0).ok().flatten()?;
         self.0 = rest;
         Some(entry)
@@ -122,7 +122,7 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 impl SettlementCommand<'_> {
-    /// Its name on the wire.
+    /// Returns the name on the wire.
     pub fn name(&self) -> &'static str {
         match self {
             SettlementCommand::Tasks(_) => TASKS,
@@ -137,7 +137,7 @@ impl SettlementCommand<'_> {
     }
 }
 
-/// The command of settlement that a ZMTP command is, if it is one.
+/// Parses a ZMTP command as a command of settlement. `None` if it is another command.
 pub fn parse<'a>(command: &Command<'a>) -> Result<Option<SettlementCommand<'a>>, SettlementError> {
     let Command::Unknown { name, data } = *command else { return Ok(None) };
     let malformed = |command| SettlementError::Malformed { command, size: data.len() };
@@ -176,7 +176,7 @@ fn parse_number(data: &[u8]) -> Option<u64> {
     data.try_into().ok().map(u64::from_be_bytes)
 }
 
-/// `None`: it is of another size.
+/// Parses an X-TASKS. `None` if its size is wrong.
 fn parse_tasks(data: &[u8]) -> Result<Option<SettlementCommand<'static>>, SettlementError> {
     let Ok(data) = <&[u8; TASKS_SIZE]>::try_from(data) else { return Ok(None) };
     let number = |at: usize| parse_number(&data[at..at + 8]).unwrap_or_default();
@@ -186,13 +186,13 @@ fn parse_tasks(data: &[u8]) -> Result<Option<SettlementCommand<'static>>, Settle
         0 => Content::Message,
         NOTHING => Content::Nothing,
         GROUP => Content::Group,
-        // Who does not know what a message is must not take it for another.
+        // A receiver that does not know the type of a message must not take it for another type.
         flags => return Err(SettlementError::UnknownFlags { flags }),
     };
     Ok(Some(SettlementCommand::Tasks(TaskRun { id, deliveries, content })))
 }
 
-/// The first entry and what follows it; `None` when there is no whole one.
+/// Splits off the first entry. `None` if there is no complete one.
 fn split_entry(data: &[u8]) -> Result<Option<(Entry<'_>, &[u8])>, SettlementError> {
     let Some((range, rest)) = data.split_first_chunk::<RANGE_SIZE>() else { return Ok(None) };
     let number = |at: usize| parse_number(&range[at..at + 8]).unwrap_or_default();

@@ -1,56 +1,59 @@
-//! What a sink and its ventilator tell each other directly, as messages of one frame from DEALER to ROUTER and back.
+//! The direct messages between a sink and its ventilator. Each has one frame, from DEALER to ROUTER and back.
 //!
 //! ```text
 //! HELLO    1                                               sink to ventilator, first
 //! STOP     2                                               sink to ventilator: no more tasks
-//! PAUSE    3                                               sink to ventilator: none for now
-//! RESUME   4                                               sink to ventilator: go on
+//! PAUSE    3                                               sink to ventilator: no tasks for now
+//! RESUME   4                                               sink to ventilator: tasks again
 //! FLOOR   11 | epoch (8) | sequence (8)                    ventilator to sink
 //! END     12 | epoch (8) | count (8) | rejected (8)        ventilator to sink
 //! LEFT    14 | epoch (8) | sequence (8) | runs             ventilator to sink
-//! TASKS   13 | endpoint                                    ventilator to sink: where X-DONE is taken
+//! TASKS   13 | endpoint                                    ventilator to sink: the address that takes X-DONE
 //! REFUSED 15 | epoch (8) | runs, at least one              ventilator to sink
 //! ```
 //!
-//! All numbers are big endian. A run is sequence (8) | count (8), at least 1. LEFT: of all tasks below, those of the runs,
-//! ascending, are not settled, and all others are. REFUSED: the tasks of the runs, in any order, were rejected or given up,
-//! since that was last said. FLOOR: all tasks below are settled, no result of them will come that has not. END: so is
-//! every task, there were `count` in all, of which `rejected` have no result because they were rejected or given up.
+//! All numbers are big endian. A run is sequence (8) | count (8), with a count of at least 1.
+//!
+//! - LEFT: of all tasks below the given one, those of the runs, ascending, are not settled; all others are.
+//! - REFUSED: the tasks of the runs, in any order, were rejected or given up since the last REFUSED.
+//! - FLOOR: all tasks below the given one are settled. No further result of them will arrive.
+//! - END: every task is settled. There were `count` in all; `rejected` of them have no result because they were
+//!   rejected or given up.
 
 use super::task::TaskId;
 
 /// A message between sink and ventilator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlMessage<'a> {
-    /// A sink is there.
+    /// A sink has connected.
     Hello,
-    /// It wants no more tasks.
+    /// The sink wants no more tasks.
     Stop,
-    /// It wants none for now.
+    /// The sink wants no tasks for now.
     Pause,
-    /// It wants tasks again.
+    /// The sink wants tasks again.
     Resume,
     /// All tasks below this one are settled.
     Floor(TaskId),
     /// All tasks are settled.
     End {
-        /// Of this source.
+        /// Epoch of the source.
         epoch: u64,
-        /// How many there were.
+        /// Number of tasks.
         count: u64,
-        /// How many of them were rejected or given up.
+        /// Number of tasks that were rejected or given up.
         rejected: u64,
     },
-    /// Of all tasks below the first that is new, these are not settled: said to a sink that has come.
+    /// Unsettled tasks below the first new one, sent to a new sink.
     Left(TaskId, SequenceRuns<'a>),
-    /// Tasks of the source with this epoch that were rejected, or given up: no result of them is wanted any more.
+    /// Tasks of the source with this epoch that were rejected or given up. Their results are no longer wanted.
     Refused(u64, SequenceRuns<'a>),
-    /// Where the ventilator hands out tasks, and is told of those that are done. An unspecified host is the one where it is
-    /// spoken to.
+    /// Address at which the ventilator hands out tasks and takes reports of completed ones. An unspecified host means
+    /// the host of this connection.
     Tasks(&'a str),
 }
 
-/// Tasks of one source: the sequence number of the first of each run, and how many there are with it.
+/// Tasks of one source: the sequence number of the first task of each run, and the number of tasks in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SequenceRuns<'a>(&'a [[u8; 16]]);
 
@@ -66,7 +69,7 @@ impl Iterator for SequenceRuns<'_> {
 }
 
 impl<'a> SequenceRuns<'a> {
-    /// From what [`SequenceRuns::encode`] gives.
+    /// Wraps the output of [`SequenceRuns::encode`].
     pub fn of(runs: &'a [[u8; 16]]) -> SequenceRuns<'a> {
         SequenceRuns(runs)
     }
@@ -77,14 +80,14 @@ impl<'a> SequenceRuns<'a> {
         (rest.is_empty() && { runs }.all(|(_, count)| count > 0)).then_some(runs)
     }
 
-    /// Runs of tasks as they are told.
+    /// Encodes runs of tasks.
     pub fn encode(runs: impl Iterator<Item = (u64, u64)>) -> Vec<[u8; 16]> {
         runs.map(|(first, count)| (u128::from(first) << 64 | u128::from(count)).to_be_bytes()).collect()
     }
 }
 
 impl<'a> ControlMessage<'a> {
-    /// The message's only frame.
+    /// Returns the message's only frame.
     pub fn encode(self) -> Vec<u8> {
         let with = |kind: u8, numbers: &[u64]| {
             let mut bytes = vec![kind];
@@ -108,7 +111,7 @@ impl<'a> ControlMessage<'a> {
         }
     }
 
-    /// What the frame says; `None` if it is no such message.
+    /// Decodes a frame. `None` if it is not such a message.
     pub fn decode(frame: &'a [u8]) -> Option<ControlMessage<'a>> {
         let (&kind, rest) = frame.split_first()?;
         if kind == 13 {

@@ -1,15 +1,14 @@
-//! `Deadlines`: which tasks of a source have had their time.
+//! `Deadlines`: finds the overdue tasks of a source.
 //!
-//! One time for all tasks costs nothing for each: the source is looked at now and then, and what was handed over between two
-//! looks counts as handed over at the later one. So a task is found to be overdue two intervals late, a sixteenth of its time,
-//! at most, and never early.
-//! Times of single tasks lie in a heap.
+//! A common time for all tasks costs nothing for each of them. The source is checked periodically: tasks handed over
+//! between two checks count as handed over at the later one. A task is therefore found overdue at most two intervals
+//! late, a sixteenth of its time, and never early. Times of single tasks are kept in a heap.
 //!
-//! Where tasks are settled in order, those behind one that nobody does may be done already, and cannot be settled before it is
-//! given up. So the first is given up alone, and others after some patience: twice as many each time, as long as that settles
-//! nothing.
+//! If tasks are settled in order, tasks behind an abandoned one may be done already, but cannot be settled before it
+//! is given up. The first is therefore given up alone. Further ones follow after some patience, twice as many each
+//! time, as long as that settles nothing.
 //!
-//! Invariant: looks ascend, by task and by time.
+//! Invariant: checks ascend, by task and by time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -17,70 +16,70 @@ use std::time::{Duration, Instant};
 
 use super::ranges::Ranges;
 
-/// Looks in the time that tasks have.
+/// Number of checks in the time of a task.
 const LOOKS: u32 = 32;
-/// Between two looks: each may have to find messages among all that were sent.
+/// Shortest interval between two checks, because each may search all sent messages.
 const INTERVAL_MIN: Duration = Duration::from_millis(1);
 const INTERVAL_MAX: Duration = Duration::from_millis(500);
-/// The patience with what waits behind a task that was given up: a part of the time that tasks have, and the least.
+/// Patience with the tasks behind a given-up one: a part of the time of a task, and a minimum.
 const PATIENCE_PARTS: u32 = 4;
 const PATIENCE_MIN: Duration = Duration::from_millis(200);
-/// Times of single tasks before it is looked which of them are settled.
+/// Number of single times that triggers the first check for settled tasks.
 const SINGLE_COUNT_MIN: usize = 64;
 
-/// When the tasks of one source have to be settled, by their sequence.
+/// Deadlines of the tasks of one source, by sequence number.
 #[derive(Clone, Debug, Default)]
 pub struct Deadlines {
-    /// The time that each task has.
+    /// Time of each task.
     all: Option<Duration>,
-    /// Tasks below were handed over by then.
+    /// Past checks. Tasks below the number had been handed over at that time.
     looks: VecDeque<(u64, Instant)>,
     single: BinaryHeap<Reverse<(Instant, u64)>>,
-    /// As many single times are kept before it is looked which tasks are settled.
+    /// Number of single times that triggers the next check for settled tasks.
     single_count_max: usize,
     next_look: Option<Instant>,
-    /// Looks follow each other for the time that all tasks have.
+    /// Checks are scheduled for the common time of all tasks.
     is_awake: bool,
-    /// What was found to be overdue.
+    /// Tasks found overdue.
     overdue: Overdue,
-    /// In order: how many tasks are given up next, and when at the soonest.
+    /// With settlement in order: the number of tasks given up next, and the earliest time of that.
     patience: Option<(u64, Option<Instant>)>,
 }
 
-/// Tasks that have had their time.
+/// Overdue tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overdue {
     below: u64,
     single: Ranges,
-    /// Those from here on are not given up yet.
+    /// Tasks from this number on are not given up yet.
     end: u64,
 }
 
 impl Overdue {
-    /// Whether it is one, if it is not settled.
+    /// Returns whether an unsettled task is overdue.
     pub fn has(&self, sequence: u64) -> bool {
         sequence < self.end && (sequence < self.below || self.single.contains(sequence))
     }
 }
 
 impl Deadlines {
-    /// Each task has so much time; `in_order` if they are settled in order.
+    /// Creates the deadlines with a common time for each task. `in_order`: tasks are settled in order.
     pub fn new(all: Option<Duration>, in_order: bool) -> Deadlines {
         let patience = in_order.then_some((1, None));
         Deadlines { all, patience, single_count_max: SINGLE_COUNT_MIN, ..Deadlines::default() }
     }
 
-    /// When to look next.
+    /// Returns the time of the next check.
     pub fn next_look(&self) -> Option<Instant> {
         self.next_look
     }
 
-    /// Whether nobody looks for tasks that are about to be handed over, though they have a time.
+    /// Returns whether tasks have a common time, but no check is scheduled for new ones.
     pub fn is_asleep(&self) -> bool {
         self.all.is_some() && !self.is_awake
     }
 
-    /// Tasks are about to be handed over.
+    /// Schedules a check. Called before tasks are handed over.
     pub fn wake(&mut self, now: Instant) {
         if let Some(all) = self.all {
             self.is_awake = true;
@@ -88,25 +87,25 @@ impl Deadlines {
         }
     }
 
-    /// This task has to be settled by then.
+    /// Sets the deadline of one task.
     pub fn set(&mut self, sequence: u64, by: Instant) {
         self.single.push(Reverse((by, sequence)));
         self.look_by(by);
     }
 
-    /// Whether it is worth while to say which tasks are settled.
+    /// Returns whether enough single times have accumulated to call [`Deadlines::keep`].
     pub fn is_crowded(&self) -> bool {
         self.single.len() >= self.single_count_max
     }
 
-    /// Other tasks than these are settled: their times are not asked for any more.
+    /// Keeps only the times of the unsettled tasks.
     pub fn keep(&mut self, unsettled: &Ranges) {
         self.single.retain(|Reverse((_, sequence))| unsettled.contains(*sequence));
         self.single_count_max = (2 * self.single.len()).max(SINGLE_COUNT_MIN);
     }
 
-    /// Looks: tasks below `next` have been handed over, and `first` is the first that is not settled, if there is one. Says
-    /// which are to be given up, those among them that are settled too; `None` if it is none.
+    /// Checks for overdue tasks. Tasks below `next` have been handed over; `first` is the first unsettled one, if
+    /// any. Returns the tasks to give up, which may include settled ones. `None` if there are none.
     pub fn look(&mut self, now: Instant, next: u64, first: Option<u64>) -> Option<&Overdue> {
         if let Some(all) = self.all {
             if self.looks.back().is_none_or(|(before, _)| *before < next) {
@@ -144,7 +143,7 @@ impl Deadlines {
         begin.map(|_| &self.overdue)
     }
 
-    /// After a look: tasks from `first_unsettled` on are not settled, if there are any.
+    /// Schedules the next check, after a check. `first_unsettled` is the first unsettled task, if any.
     pub fn look_again(&mut self, now: Instant, first_unsettled: Option<u64>) {
         (self.next_look, self.is_awake) = (None, false);
         while self.looks.front().is_some_and(|(below, _)| first_unsettled.is_none_or(|first| *below <= first))
@@ -247,7 +246,7 @@ mod tests {
         assert!(overdue.has(3) && !overdue.has(4) && !overdue.has(0), "the first has time");
         single.look_again(begin, Some(0));
         assert_eq!(single.next_look(), Some(begin + ms(200)));
-        // For all that is known here, the first of both is not settled yet.
+        // The deadlines do not know yet that the first of both is settled.
         assert!(single.look(begin + ms(200), 9, Some(0)).unwrap().has(4));
     }
 
@@ -268,7 +267,7 @@ mod tests {
     }
 
     proptest! {
-        /// Tasks are handed over and settled at any time, and it is looked when that is due, or somewhat later.
+        /// Tasks are handed over and settled at any time. Checks come on time, or somewhat late.
         #[test]
         fn each_task_is_overdue_never_early_and_little_late(
             all in prop::option::of(0..300u64),
@@ -276,10 +275,10 @@ mod tests {
         ) {
             let begin = Instant::now();
             let mut deadlines = Deadlines::new(all.map(ms), false);
-            // When each that is not settled was handed over, and its own time.
+            // Time of the handover of each unsettled task, and its own deadline.
             let mut tasks = BTreeMap::<u64, (Instant, Option<Instant>)>::new();
             let (mut next, mut now) = (0, begin);
-            // Each look may be 20 ms late.
+            // Each check may be 20 ms late.
             let late = 2 * (all.map_or(ms(0), |all| interval(ms(all))) + ms(20) + INTERVAL_MIN);
             for (count, wait, action, within) in steps {
                 match action {

@@ -1,133 +1,134 @@
-//! How a peer breaks the rules of settlement. Each ends the link; what was unsettled on it is sent again.
+//! `SettlementError`: violations of the settlement rules. Each ends the link; unsettled messages on it are sent
+//! again.
 
 use crate::Blame;
 
-/// What the peer did.
+/// A violation by the peer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettlementError {
-    /// A command of the wrong size.
+    /// A command has the wrong size.
     #[error("malformed {command} with {size} bytes of data")]
     Malformed {
-        /// Its name.
+        /// Name of the command.
         command: &'static str,
-        /// What follows the name, in bytes.
+        /// Size of the data behind the name, in bytes.
         size: usize,
     },
-    /// What it says of itself in READY is no such property.
+    /// The settlement property in the peer's READY is malformed.
     #[error("malformed X-Hairstreak-Settlement of {size} bytes")]
     MalformedTerms {
         /// The property's value, in bytes.
         size: usize,
     },
-    /// It does not settle, where only those may connect that do.
+    /// The peer does not settle, and only settling peers may connect here.
     #[error("this socket is only for peers that settle: X-Hairstreak-Settlement is missing")]
     NoTerms,
-    /// An outcome that no version has.
+    /// The outcome is unknown in every version.
     #[error("X-SETTLE with the unknown outcome {outcome}")]
     UnknownOutcome {
-        /// As it came.
+        /// The received value.
         outcome: u8,
     },
-    /// A range that ends before it begins, or begins at 0.
+    /// A range ends before it begins, or begins at 0.
     #[error("X-SETTLE of the messages {first} to {last}")]
     NoRange {
-        /// As it came.
+        /// The received value.
         first: u64,
-        /// As it came.
+        /// The received value.
         last: u64,
     },
-    /// A command for the other end of a link.
+    /// A command is for the other end of a link.
     #[error("{command} came from the end of the link that {end}")]
     WrongEnd {
-        /// Its name.
+        /// Name of the command.
         command: &'static str,
-        /// What that end does: "sends" or "receives".
+        /// Role of that end: "sends" or "receives".
         end: &'static str,
     },
-    /// It settles a message that it was not sent.
+    /// The peer settles a message that was not sent to it.
     #[error("X-SETTLE of message {number}, of {sent} that were sent")]
     NeverSent {
-        /// Which.
+        /// Number of the message.
         number: u64,
-        /// How many were sent.
+        /// Number of messages sent.
         sent: u64,
     },
-    /// It settles a message again.
+    /// The peer settles a message again.
     #[error("second X-SETTLE of message {number}")]
     SettledTwice {
-        /// Which.
+        /// Number of the message.
         number: u64,
     },
-    /// It takes credit back.
+    /// The peer reduces its credit.
     #[error("X-CREDIT of {credit} after {before}")]
     CreditBackwards {
-        /// As it came.
+        /// The received value.
         credit: u64,
-        /// What it was.
+        /// The former credit.
         before: u64,
     },
-    /// It sent more than it had credit for.
+    /// The peer sent more messages than its credit allows.
     #[error("message {number} with credit for {credit}")]
     OverCredit {
-        /// Which.
+        /// Number of the message.
         number: u64,
-        /// The last one that was granted.
+        /// The last number that was granted.
         credit: u64,
     },
-    /// It sent a message without saying which task it is.
+    /// The peer sent a message before naming its task.
     #[error("message {number} before any X-TASKS")]
     NoTask {
-        /// Which.
+        /// Number of the message.
         number: u64,
     },
-    /// It counts its tasks where no source has got to.
+    /// The sequence number of a task is higher than any source can reach.
     #[error("X-TASKS with the sequence {sequence}")]
     SequenceTooLarge {
-        /// As it came.
+        /// The received value.
         sequence: u64,
     },
-    /// It says of its messages what no version has, or two things at once.
+    /// The flags of the peer's messages are unknown in every version, or contradict each other.
     #[error("X-TASKS with the flags {flags}")]
     UnknownFlags {
-        /// As they came.
+        /// The received value.
         flags: u8,
     },
-    /// It sent as a group what is none.
+    /// The peer sent a message marked as a group that is not one.
     #[error("message {number} is no group: {size} bytes for {frames} frames")]
     NoGroup {
-        /// Which.
+        /// Number of the message.
         number: u64,
-        /// Of its first frame.
+        /// Size of its first frame, in bytes.
         size: usize,
-        /// Behind that.
+        /// Number of frames behind the first.
         frames: usize,
     },
-    /// It sent something as a message that is empty because its task has no result.
+    /// The peer sent a message that should be empty, because its task has no result, and is not.
     #[error("message {number} of a task without a result has {size} bytes")]
     NotEmpty {
-        /// Which.
+        /// Number of the message.
         number: u64,
-        /// Of all its frames.
+        /// Size of all its frames, in bytes.
         size: usize,
     },
-    /// It says that it sent another number of messages than came.
+    /// The peer reports a number of sent messages that differs from the number received.
     #[error("X-END after {count} messages, of which {received} came")]
     WrongEndCount {
-        /// As it came.
+        /// The received value.
         count: u64,
-        /// How many came.
+        /// Number of messages received.
         received: u64,
     },
-    /// It goes on behind its own end.
+    /// The peer continues behind its own end.
     #[error("{what} behind X-END")]
     AfterEnd {
-        /// What came.
+        /// Type of the data that arrived.
         what: &'static str,
     },
 }
 
 impl SettlementError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }

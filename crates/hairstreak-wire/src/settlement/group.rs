@@ -1,19 +1,20 @@
-//! Groups: the messages that are one task's travel as one, so that they are numbered, settled and sent again together.
+//! Groups: all messages of one task travel as one message, so that they are numbered, settled and sent again
+//! together.
 //!
 //! ```text
-//! first frame:  for each message of the group, at least one:  how many frames it has (4, big endian), at least 1
-//! behind it:    the frames of all, one message after another
+//! first frame:  for each message of the group, at least one:  its number of frames (4, big endian), at least 1
+//! behind it:    the frames of all messages, one message after another
 //! ```
 
 const COUNT_SIZE: usize = 4;
 
-/// The first frame of a group of messages with so many frames each.
+/// Encodes the first frame of a group from the number of frames of each message.
 pub fn encode_group(frame_counts: impl Iterator<Item = usize>) -> Vec<u8> {
     frame_counts.flat_map(|count| u32::try_from(count).unwrap_or(u32::MAX).to_be_bytes()).collect()
 }
 
-/// How many frames each message of a group has: what its first frame says of the `behind` frames that follow. `None` if it
-/// is none: it names no message, or one without a frame, or other numbers than there are frames.
+/// Returns the number of frames of each message of a group, from its first frame; `behind` is the number of frames
+/// that follow. `None` if the frame names no message, or one without a frame, or if the sum differs from `behind`.
 pub fn parse_group(first: &[u8], behind: usize) -> Option<impl ExactSizeIterator<Item = usize> + '_> {
     let (counts, rest) = first.as_chunks::<COUNT_SIZE>();
     let counts = counts.iter().map(|count| u32::from_be_bytes(*count) as usize);

@@ -1,4 +1,5 @@
-//! `LetterNote`: what is known of a refused task, in a frame of its own behind those of its message: a dead letter.
+//! `LetterNote`: the description of a refused task, in a frame of its own behind the frames of its message: a dead
+//! letter.
 //!
 //! ```text
 //! version (1): 1 | cause (1) | epoch (8) | sequence (8) | deliveries (2) | reason (0 to 255)
@@ -10,12 +11,12 @@ use super::command::REJECTION_SIZE_MAX;
 use super::refusals::RefusalCause;
 use super::task::TaskId;
 
-/// The version of the bytes.
+/// Version of the encoding.
 const VERSION: u8 = 1;
-/// What comes before the reason.
+/// Size of the fields before the reason, in bytes.
 const HEAD_SIZE: usize = 20;
 
-/// The most bytes of a note.
+/// Largest note, in bytes.
 pub const LETTER_NOTE_SIZE_MAX: usize = 275;
 const _: () = assert!(LETTER_NOTE_SIZE_MAX == HEAD_SIZE + REJECTION_SIZE_MAX);
 
@@ -23,19 +24,19 @@ const REJECTED: u8 = 1;
 const TOO_OFTEN: u8 = 2;
 const DEADLINE: u8 = 3;
 
-/// What is known of a refused task.
+/// Description of a refused task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LetterNote {
-    /// What names it.
+    /// Id of the task.
     pub task: TaskId,
-    /// How often it was sent.
+    /// Number of times that the task was sent.
     pub deliveries: u16,
-    /// Why it was refused.
+    /// Cause of the refusal.
     pub cause: RefusalCause,
 }
 
 impl LetterNote {
-    /// The frame's bytes.
+    /// Returns the frame's bytes.
     pub fn encode(&self) -> Vec<u8> {
         let (cause, reason) = match &self.cause {
             RefusalCause::Rejected(reason) => (REJECTED, &reason[..reason.len().min(REJECTION_SIZE_MAX)]),
@@ -50,7 +51,7 @@ impl LetterNote {
         bytes
     }
 
-    /// What the frame says; `None` if it is no note.
+    /// Decodes a frame. `None` if it is not a note.
     pub fn decode(frame: &[u8]) -> Option<LetterNote> {
         let (&[version, cause], rest) = frame.split_first_chunk()?;
         let (epoch, rest) = rest.split_first_chunk()?;

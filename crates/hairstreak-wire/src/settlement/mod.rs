@@ -1,4 +1,4 @@
-//! Settlement: how two Hairstreak peers keep messages from being lost with a connection or a process.
+//! Settlement: two Hairstreak peers do not lose messages when a connection or a process ends.
 //! docs/settlement.md has every byte.
 //!
 //! ```text
@@ -14,21 +14,21 @@
 //!     X-END after 3                    ------->
 //! ```
 //!
-//! Messages of a link are numbered by both sides, from 1, without a byte on the wire. The sender keeps each until it is
-//! settled, and may have sent as many as the credit says. What is unsettled when the link ends is sent again, to another
-//! peer if need be, with a higher count of deliveries.
+//! Both sides number the messages of a link from 1, without a byte on the wire. The sender keeps each message until
+//! it is settled, and may send as many as the credit allows. Messages that are unsettled when the link ends are sent
+//! again, possibly to another peer, with a higher count of deliveries.
 //!
-//! [`SendingLink`] and [`ReceivingLink`] are the two ends, sans-IO; [`command`] are the bytes. How many messages have
-//! gone through a link is counted by whoever moves them, and told with each call. Above the links, [`Redelivery`] decides
-//! what a sender does with what comes back, and [`Seen`] which results a sink delivers, and when. [`Deadlines`]
-//! says which tasks have had their time, a [`LetterNote`] why one was refused.
+//! [`SendingLink`] and [`ReceivingLink`] are the two ends, sans-IO; [`command`] has the bytes. The caller counts the
+//! messages of a link, and passes the count with each call. Above the links, [`Redelivery`] decides how a sender
+//! handles returned messages. [`Seen`] decides which results a sink delivers, and when. [`Deadlines`] finds overdue
+//! tasks, and a [`LetterNote`] gives the cause of a refusal.
 //!
-//! A receiver that passes on what it is sent asks by X-INFORM to be told which tasks are done, whichever way their results
-//! went; a sink that is connected to the source reports them to it by X-DONE.
+//! A receiver that passes messages on asks by X-INFORM to be told of completed tasks, on any path of their results. A
+//! sink that is connected to the source reports them to it by X-DONE.
 //!
-//! A task may be several messages: they travel as one, a group ([`parse_group`]).
+//! A task may have several messages: they travel as one, a group ([`parse_group`]).
 //!
-//! Against a peer without the property nothing of this happens: plain ZMTP.
+//! With a peer without the property, the link is plain ZMTP.
 
 pub mod command;
 mod control;

@@ -1,6 +1,6 @@
-//! `Ranges`: a set of numbers, kept as ranges, for numbers that come nearly in order.
+//! `Ranges`: a set of numbers stored as ranges, for numbers that arrive nearly in order.
 //!
-//! Invariants: the ranges ascend, are not empty, and do not touch; `count` is that of their numbers.
+//! Invariants: the ranges ascend, are not empty, and do not touch; `count` is the number of their numbers.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,53 +9,53 @@ use std::ops::Range;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
     ranges: VecDeque<Range<u64>>,
-    /// How many numbers they have.
+    /// Number of numbers in the set.
     count: u64,
 }
 
 impl Ranges {
-    /// The empty set.
+    /// Creates an empty set.
     pub fn new() -> Ranges {
         Ranges::default()
     }
 
-    /// Whether it has no number.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
-    /// Its first number.
+    /// Returns the lowest number.
     pub fn first(&self) -> Option<u64> {
         self.ranges.front().map(|range| range.start)
     }
 
-    /// Of how many ranges it consists: what it costs.
+    /// Returns the number of ranges, which determines the cost of the set.
     pub fn range_count(&self) -> usize {
         self.ranges.len()
     }
 
-    /// How many numbers it has.
+    /// Returns the number of numbers.
     pub fn count(&self) -> u64 {
         self.count
     }
 
-    /// Its ranges, ascending.
+    /// Returns the ranges, ascending.
     pub fn iter(&self) -> impl Iterator<Item = Range<u64>> + '_ {
         self.ranges.iter().cloned()
     }
 
-    /// Whether it has the number.
+    /// Returns whether the set contains the number.
     pub fn contains(&self, number: u64) -> bool {
         self.ranges.get(self.after(number)).is_some_and(|range| range.start <= number)
     }
 
-    /// The first number of `range` that it has.
+    /// Returns the first number of `range` in the set.
     pub fn first_of(&self, range: Range<u64>) -> Option<u64> {
         let found = self.ranges.get(self.after(range.start))?;
         (found.start < range.end && !range.is_empty()).then(|| found.start.max(range.start))
     }
 
-    /// Adds the numbers of `range`. Returns false, and adds none, if it has one of them already.
+    /// Adds the numbers of `range`. If the set contains one of them already, adds none and returns false.
     pub fn insert(&mut self, range: Range<u64>) -> bool {
         if range.is_empty() {
             return true;
@@ -93,7 +93,7 @@ impl Ranges {
         true
     }
 
-    /// Takes out all numbers below `end`.
+    /// Removes all numbers below `end`.
     pub fn remove_below(&mut self, end: u64) {
         while let Some(first) = self.ranges.front_mut() {
             if first.end > end {
@@ -106,7 +106,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out the numbers of `range`.
+    /// Removes the numbers of `range`.
     pub fn remove(&mut self, range: Range<u64>) {
         if range.is_empty() {
             return;
@@ -125,20 +125,20 @@ impl Ranges {
         }
     }
 
-    /// The last number of the range that has `number`.
+    /// Returns the last number of the range that contains `number`.
     pub fn last_from(&self, number: u64) -> Option<u64> {
         let found = self.ranges.get(self.after(number))?;
         (found.start <= number).then(|| found.end - 1)
     }
 
-    /// The range that begins with `number`, taken out.
+    /// Removes the range that begins with `number`, and returns it.
     pub fn take_from(&mut self, number: u64) -> Option<Range<u64>> {
         let taken = self.ranges.pop_front_if(|range| range.start == number)?;
         self.count -= taken.end - taken.start;
         Some(taken)
     }
 
-    /// The ranges of those numbers of `range` that it does not have, ascending.
+    /// Returns the ranges of the numbers of `range` that are not in the set, ascending.
     pub fn missing_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         let mut at = range.start;
         let mut next = self.after(range.start);
@@ -156,7 +156,7 @@ impl Ranges {
         })
     }
 
-    /// The place of the first range that ends behind `number`.
+    /// Returns the index of the first range that ends behind `number`.
     fn after(&self, number: u64) -> usize {
         self.ranges.partition_point(|range| range.end <= number)
     }

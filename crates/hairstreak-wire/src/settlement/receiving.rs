@@ -1,10 +1,10 @@
 //! `ReceivingLink`: the end of a settled link that receives messages and settles them.
 //!
-//! A settlement is told when half the window is settled, and before its owner sleeps: else a small window would stand
-//! still. What is not accepted is told at once.
+//! A settlement is sent when half the window is settled, and before its owner sleeps, because a small window would
+//! stall otherwise. Outcomes other than acceptance are sent immediately.
 //!
-//! Invariants: a number is settled once; `settled` has none up to `through`; `accepted` is what of `settled` the sender
-//! has not been told.
+//! Invariants: a number is settled once; `settled` has no number up to `through`; `accepted` has the numbers of
+//! `settled` that were not reported to the sender.
 
 use std::ops::Range;
 
@@ -14,36 +14,36 @@ use super::ranges::Ranges;
 use super::runs::Runs;
 use super::task::{Outcome, SEQUENCE_MAX, TaskId, TaskRun};
 
-/// The most entries in one command, in bytes; more go in several.
+/// Limit of the entries in one command, in bytes. More entries go in several commands.
 const ENTRIES_SIZE_MAX: usize = 16 * 1024;
 
 /// The receiving end of a link.
 #[derive(Clone, Debug)]
 pub struct ReceivingLink {
-    /// The most messages that may be unsettled.
+    /// Largest number of unsettled messages.
     window: u64,
     /// The last number that was granted.
     credit: u64,
     through: u64,
     told_through: u64,
     settled: Ranges,
-    /// How many numbers are settled in all, and were when the sender was last told.
+    /// Number of settled messages, now and when the sender was last told.
     settled_count: u64,
     told_count: u64,
-    /// Above `through`, accepted and not told.
+    /// Numbers above `through`, accepted and not reported.
     accepted: Ranges,
-    /// What is to be told at once: whole commands, and entries of the next.
+    /// Data to send immediately: whole commands, and the entries of the next one.
     commands: Vec<u8>,
     entries: Vec<u8>,
     runs: Runs,
-    /// After how many messages the sender has ended.
+    /// Number of messages after which the sender has ended.
     ended: Option<u64>,
-    /// The sender was asked to tell what is done.
+    /// The sender was asked to report completed tasks.
     is_informed: bool,
 }
 
 impl ReceivingLink {
-    /// A new link on which up to `window` messages may be unsettled; with 0 none comes.
+    /// Creates a link on which up to `window` messages may be unsettled; with 0 no message arrives.
     pub fn new(window: u64) -> ReceivingLink {
         ReceivingLink {
             window,
@@ -62,7 +62,7 @@ impl ReceivingLink {
         }
     }
 
-    /// Takes a command of the sender, which came behind message `received`.
+    /// Handles a command of the sender, which arrived behind message `received`.
     pub fn handle(&mut self, command: SettlementCommand<'_>, received: u64) -> Result<(), SettlementError> {
         self.check(received)?;
         match command {
@@ -85,7 +85,7 @@ impl ReceivingLink {
                 self.ended = Some(count);
                 Ok(())
             }
-            // Of what the owner has passed on.
+            // A report of completed tasks that the owner has passed on.
             SettlementCommand::Done(_) if self.is_informed => Ok(()),
             SettlementCommand::Settle { .. }
             | SettlementCommand::Credit(_)
@@ -98,8 +98,8 @@ impl ReceivingLink {
         }
     }
 
-    /// Whether the sender was allowed to send all messages up to `received`, as far as can be told before a command
-    /// comes behind them.
+    /// Checks that the sender was allowed to send all messages up to `received`, as far as is known before a command
+    /// behind them arrives.
     pub fn check(&self, received: u64) -> Result<(), SettlementError> {
         if received > self.credit {
             return Err(SettlementError::OverCredit { number: received, credit: self.credit });
@@ -113,17 +113,18 @@ impl ReceivingLink {
         Ok(())
     }
 
-    /// Which task message `number` is, unless that is settled and forgotten.
+    /// Returns the task of message `number`, unless the message is settled and forgotten.
     pub fn task_of(&self, number: u64) -> Option<TaskRun> {
         self.runs.task_of(number)
     }
 
-    /// The messages of `range`, split where they do not follow in sequence, with the task that the first of each is.
+    /// Returns the messages of `range`, split at gaps in the sequence, with the task of the first message of each
+    /// part.
     pub fn tasks(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
         self.runs.split(range)
     }
 
-    /// Settles messages that have come. Returns false, and settles none, if one of them was settled before.
+    /// Settles received messages. If one of them was settled before, settles none and returns false.
     pub fn settle(&mut self, range: Range<u64>, outcome: Outcome, reason: &[u8]) -> bool {
         if range.start <= self.through || !self.settled.insert(range.clone()) {
             return false;
@@ -139,8 +140,8 @@ impl ReceivingLink {
         true
     }
 
-    /// Settles those of the messages up to `handed` that are these tasks, `count` in sequence from `first` on, and are not
-    /// settled yet. Returns how many.
+    /// Settles the unsettled messages up to `handed` that belong to these tasks, `count` in sequence from `first` on.
+    /// Returns their number.
     pub fn settle_tasks(
         &mut self,
         first: TaskId,
@@ -162,7 +163,7 @@ impl ReceivingLink {
         settled
     }
 
-    /// Accepts all messages up to `number` that are not settled yet.
+    /// Accepts all unsettled messages up to `number`.
     pub fn accept_through(&mut self, number: u64) {
         if number <= self.through {
             return;
@@ -190,19 +191,19 @@ impl ReceivingLink {
         command::encode_entry(&mut self.entries, entry);
     }
 
-    /// How many messages may be unsettled from now on; what was granted stays granted.
+    /// Changes the limit of unsettled messages. Granted credit stays granted.
     pub fn set_window(&mut self, window: u64) {
         self.window = window;
     }
 
-    /// Whether the sender should be told now, though its owner goes on.
+    /// Returns whether the sender has to be told now, even if the owner continues.
     #[inline]
     pub fn is_due(&self) -> bool {
         let untold = self.settled_count - self.told_count;
         untold * 2 >= self.window && untold > 0 || !self.commands.is_empty()
     }
 
-    /// Whether the sender does not know all that it could.
+    /// Returns whether there is anything to report to the sender.
     pub fn has_news(&self) -> bool {
         self.is_due() || self.settled_count > self.told_count || self.next_credit() > self.credit
     }
@@ -211,7 +212,7 @@ impl ReceivingLink {
         self.settled_count.saturating_add(self.window)
     }
 
-    /// Appends what the sender is to be told.
+    /// Appends the pending commands for the sender.
     pub fn tell(&mut self, out: &mut Vec<u8>) {
         let accepted = std::mem::take(&mut self.accepted);
         for range in accepted.iter() {
@@ -229,24 +230,24 @@ impl ReceivingLink {
         }
     }
 
-    /// Asks the sender for nothing new.
+    /// Asks the sender for no new messages.
     pub fn drain(&mut self) {
         command::encode_drain(&mut self.commands);
     }
 
-    /// Asks the sender to tell what is done of its messages, once.
+    /// Asks the sender to report completed tasks. Repeated calls have no effect.
     pub fn inform(&mut self) {
         if !std::mem::replace(&mut self.is_informed, true) {
             command::encode_inform(&mut self.commands);
         }
     }
 
-    /// Whether the sender has said that no message follows.
+    /// Returns whether the sender has announced the end of its messages.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// All up to this number are settled.
+    /// Returns the number up to which all messages are settled.
     pub fn settled_through(&self) -> u64 {
         self.through
     }

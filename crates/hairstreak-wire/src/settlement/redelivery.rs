@@ -1,6 +1,7 @@
-//! `Redelivery`: what a sender has got back: what is to be sent again, how often that may be, and what is sent no more.
+//! `Redelivery`: the returned messages of a sender. It decides which are sent again, how often, and which are given
+//! up.
 //!
-//! Invariants: `waiting` ascends by task; none in it was sent as often as is allowed.
+//! Invariants: `waiting` ascends by task; no message in it has reached the limit of deliveries.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -8,62 +9,63 @@ use std::time::{Duration, Instant};
 use super::refusals::{Refusal, RefusalCause, Refusals};
 use super::task::{Outcome, TaskId, TaskRun};
 
-/// Runs of refused tasks that are kept to be told; when there are more, it is only known that there are too many.
+/// Number of runs of refused tasks kept for reporting. Beyond it, only the fact that there are too many is kept.
 const UNTOLD_COUNT_MAX: usize = 1024;
 
 /// A message that was not accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Returned<M> {
-    /// Which task it is, as it was sent.
+    /// Task of the message, as it was sent.
     pub task: TaskRun,
     /// The message.
     pub message: M,
-    /// What became of it.
+    /// Outcome of the message.
     pub outcome: Outcome,
-    /// Why it was rejected, in the receiver's words.
+    /// Reason for a rejection, in the receiver's words.
     pub reason: Vec<u8>,
 }
 
-/// What a sender does with what comes back.
+/// Rules for returned messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RedeliveryRules {
-    /// How often a message may be sent; 0: as often as need be.
+    /// Largest number of deliveries of a message; 0: no limit.
     pub deliveries_max: u16,
-    /// Refusals that are kept, at least one; of more the oldest are lost.
+    /// Number of refusals that are kept, at least one. Beyond it, the oldest are lost.
     pub refused_count_max: usize,
-    /// How long sends wait instead, once so many are not taken, for an application that has taken some; `None`: not at all.
+    /// Time that sends wait when this many refusals are kept, for an application that has taken refusals before.
+    /// `None`: sends do not wait, and refusals are lost.
     pub refusals_patience: Option<Duration>,
-    /// What is sent is settled in the order of its tasks.
+    /// Messages are settled in the order of their tasks.
     pub in_order: bool,
-    /// A message that was sent so often travels alone; 0: none does.
+    /// A message with this many deliveries travels alone; 0: no message does.
     pub alone_deliveries: u16,
 }
 
 /// The links on which a message may be sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkChoice {
-    /// Any link that has no message that travels alone.
+    /// Any link without a message that travels alone.
     Open,
-    /// A link without unsettled messages, which gets no other message until this one is settled.
+    /// A link without unsettled messages. It gets no other message until this one is settled.
     Idle,
     /// Any link: no message is settled before this one.
     Any,
 }
 
-/// Which tasks were refused since that was last asked.
+/// Tasks refused since the last query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefusedTasks {
-    /// These: the first of each run, and how many there are with it.
+    /// The first task of each run, and the number of tasks in it.
     Runs(Vec<(TaskId, u64)>),
-    /// More than are kept: what else is not settled tells which.
+    /// Too many tasks to keep. The receiver derives them from the unsettled tasks.
     TooMany,
 }
 
-/// What a sender has got back.
+/// The returned messages of a sender.
 #[derive(Clone, Debug)]
 pub struct Redelivery<M> {
     rules: RedeliveryRules,
-    /// Receivers only collect what others have done.
+    /// Receivers only collect results of other workers.
     is_collected: bool,
     waiting: VecDeque<(TaskRun, M)>,
     refusals: Refusals<M>,
@@ -72,7 +74,7 @@ pub struct Redelivery<M> {
 }
 
 impl<M> Redelivery<M> {
-    /// Nothing yet.
+    /// Creates an empty collection.
     pub fn new(rules: RedeliveryRules) -> Redelivery<M> {
         Redelivery {
             rules,
@@ -84,41 +86,41 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// How many wait to be sent again.
+    /// Returns the number of messages that wait to be sent again.
     pub fn waiting_count(&self) -> u64 {
         self.waiting.len() as u64
     }
 
-    /// What waits to be sent again, lowest task first.
+    /// Returns the tasks that wait to be sent again, lowest first.
     pub fn waiting(&self) -> impl Iterator<Item = TaskRun> + '_ {
         self.waiting.iter().map(|(task, _)| *task)
     }
 
-    /// The next to be sent again.
+    /// Returns the next task to be sent again.
     pub fn first_waiting(&self) -> Option<TaskRun> {
         self.waiting.front().map(|(task, _)| *task)
     }
 
-    /// What is sent goes to those who collect it. None of it travels alone: it was the task that ended connections, and
-    /// this is its result.
+    /// Declares that the receivers only collect results. No message travels alone then: the task ended connections,
+    /// and this message is its result.
     pub fn feed_collector(&mut self) {
         self.is_collected = true;
     }
 
-    /// Whoever causes refusals takes them at once: none is lost.
+    /// Keeps all refusals, because the caller takes them immediately.
     pub fn hand_on_refusals(&mut self) {
         self.refusals.keep_all();
     }
 
-    /// Whether the task is to be the only one that its receiver has: connections have ended with it, so that it may be what
-    /// ends them.
+    /// Returns whether the task has to be the only one of its receiver. Connections have ended with this task, so it
+    /// may be the cause.
     pub fn travels_alone(&self, task: TaskRun) -> bool {
         let alone = self.rules.alone_deliveries;
         !self.is_collected && alone > 0 && task.deliveries >= alone
     }
 
-    /// The links on which the next task may be sent again; `first_unsettled` is the lowest task that is not settled. In
-    /// order, the first task does not wait for a receiver to settle others: they wait for it.
+    /// Returns the links on which the next task may be sent again; `first_unsettled` returns the lowest unsettled
+    /// task. In order, the first task does not wait for a receiver to settle others, because they wait for it.
     pub fn link_choice(&self, task: TaskRun, first_unsettled: impl FnOnce() -> Option<TaskId>) -> LinkChoice {
         if self.rules.in_order && first_unsettled().is_none_or(|first| first >= task.id) {
             LinkChoice::Any
@@ -129,23 +131,23 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// Whether messages are settled in the order of their tasks.
+    /// Returns whether messages are settled in the order of their tasks.
     pub fn is_in_order(&self) -> bool {
         self.rules.in_order
     }
 
-    /// Whether this task waits to be sent again.
+    /// Returns whether this task waits to be sent again.
     pub fn has_waiting(&self, task: TaskId) -> bool {
         self.waiting.binary_search_by_key(&task, |(other, _)| other.id).is_ok()
     }
 
-    /// Takes the next to be sent again.
+    /// Takes the next message to be sent again.
     pub fn take_waiting(&mut self) -> Option<(TaskRun, M)> {
         self.waiting.pop_front()
     }
 
-    /// These tasks, `count` in sequence from `first` on, are done: they are not sent again, and those that were refused and
-    /// not taken count as refused no more.
+    /// Marks these tasks as done, `count` in sequence from `first` on. They are not sent again, and their untaken
+    /// refusals no longer count as refused.
     pub fn forget_tasks(&mut self, first: TaskId, count: u64) {
         self.refused_count -= self.refusals.strike(first, count);
         if !self.waiting.is_empty() {
@@ -155,12 +157,12 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// Nothing will be sent again. Returns how many waited.
+    /// Drops all messages that wait to be sent again. Returns their number.
     pub fn give_up_waiting(&mut self) -> usize {
         std::mem::take(&mut self.waiting).len()
     }
 
-    /// These have had their time, and so have those that wait to be sent again and are `overdue`: none is sent again.
+    /// Refuses these overdue messages, and the waiting ones that are `overdue`. None of them is sent again.
     pub fn expire(
         &mut self,
         unsettled: impl IntoIterator<Item = (TaskRun, M)>,
@@ -178,14 +180,14 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// What a link had not settled when it ended, each with the count of its deliveries.
+    /// Adds the unsettled messages of an ended link, each with its count of deliveries.
     pub fn send_again(&mut self, unsettled: impl IntoIterator<Item = (TaskRun, M)>) {
         for (task, message) in unsettled {
             self.add(task, message);
         }
     }
 
-    /// What a receiver did not accept.
+    /// Adds messages that a receiver did not accept.
     pub fn take_back(&mut self, returned: impl IntoIterator<Item = Returned<M>>) {
         for Returned { mut task, message, outcome, reason } in returned {
             task.deliveries = task.deliveries.saturating_add(1);
@@ -196,7 +198,7 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// What a receiver did not accept of tasks that were received from elsewhere and passed on. Returns those that are to
+    /// Adds messages that a receiver did not accept and that were passed on from elsewhere. Returns the messages to
     /// be rejected there: they are not sent again.
     pub fn take_back_passed_on(&mut self, returned: Vec<Returned<M>>) -> Vec<Returned<M>> {
         let is_rejected = |returned: &Returned<M>| returned.outcome == Outcome::Rejected;
@@ -229,37 +231,39 @@ impl<M> Redelivery<M> {
         }
     }
 
-    /// Whether tasks were refused since [`Redelivery::take_refused`] was called.
+    /// Returns whether tasks were refused since the last call of [`Redelivery::take_refused`].
     pub fn has_refused(&self) -> bool {
         !matches!(&self.untold, RefusedTasks::Runs(runs) if runs.is_empty())
     }
 
-    /// The tasks that were refused since the last call: for those who wait for their results.
+    /// Returns the tasks refused since the last call, for peers that wait for their results.
     pub fn take_refused(&mut self) -> RefusedTasks {
         std::mem::replace(&mut self.untold, RefusedTasks::Runs(Vec::new()))
     }
 
-    /// Messages refused so far, without those that turned out to be done before they were taken.
+    /// Returns the number of messages refused so far, without those found done before they were taken.
     pub fn refused_count(&self) -> u64 {
         self.refused_count
     }
 
-    /// Refusals that were lost because nobody took them.
+    /// Returns the number of refusals that were lost because the application did not take them.
     pub fn lost_refusals(&self) -> u64 {
         self.refusals.lost_count
     }
 
-    /// The refusals since the last call.
+    /// Returns the refusals since the last call.
     pub fn take_refusals(&mut self) -> Vec<Refusal<M>> {
         self.refusals.take()
     }
 
-    /// The application takes refusals: none is lost while sends wait for it to take the next ones.
+    /// Records that the application takes refusals: from now on no refusal is lost, because sends wait for the
+    /// application.
     pub fn expect_taker(&mut self, now: impl FnOnce() -> Instant) {
         self.refusals.expect_taker(now);
     }
 
-    /// Until when nothing new is sent, unless refusals are taken before; `None`: there is no need to wait.
+    /// Returns the time until which new sends wait, unless refusals are taken before. `None` if sends do not have to
+    /// wait.
     pub fn held_until(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         self.refusals.held_until(now)
     }

@@ -1,7 +1,7 @@
-//! `Refusals`: messages that their sender has given up, until the application takes them.
+//! `Refusals`: the messages that their sender has given up, until the application takes them.
 //!
-//! An application that never takes them loses the oldest when there are too many. One that does loses none: its sends wait until it
-//! has taken them, as long as it takes some now and then.
+//! An application that never takes refusals loses the oldest when there are too many. An application that takes them
+//! loses none: its sends wait until it has taken them, as long as it takes some from time to time.
 //!
 //! Invariant: `in_turn` and `by_task` have the same messages.
 
@@ -10,49 +10,50 @@ use std::time::{Duration, Instant};
 
 use super::task::TaskId;
 
-/// A message that its sender has got back and sends no more.
+/// A returned message that its sender has given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal<M> {
     /// The message.
     pub message: M,
-    /// What names it.
+    /// Id of the task.
     pub task: TaskId,
-    /// How often it was sent.
+    /// Number of times that the message was sent.
     pub deliveries: u16,
-    /// Why it comes back.
+    /// Cause of the refusal.
     pub cause: RefusalCause,
 }
 
-/// Why a message comes back.
+/// Cause of a refusal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
     /// A receiver rejected it, with this reason, up to 255 bytes.
     Rejected(Vec<u8>),
-    /// It was sent as often as its sender allows.
+    /// The message reached its sender's limit of deliveries.
     DeliveriesMax,
-    /// It was not settled in its time. It may be done all the same: its result may be on its way or have been delivered, and whoever
-    /// has the message may still do it.
+    /// The message was not settled in time. Its task may still be done: the result may be on its way or delivered,
+    /// and a worker that has the message may still process it.
     Deadline,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Refusals<M> {
     count_max: usize,
-    /// How long sends wait for an application that has taken refusals; `None`: not at all.
+    /// Time that sends wait for an application that has taken refusals. `None`: sends do not wait.
     patience: Option<Duration>,
-    /// When the application last took some, as long as it is expected to take the next ones.
+    /// Time when the application last took refusals, while it is expected to take the next ones.
     taken_at: Option<Instant>,
-    /// In the order in which they came.
+    /// The refusals in the order of their arrival.
     in_turn: BTreeMap<u64, Refusal<M>>,
     by_task: BTreeSet<(TaskId, u64)>,
-    /// How many came so far: the place of the next.
+    /// Number of refusals so far: the key of the next one.
     next: u64,
-    /// How many were dropped because nobody took them.
+    /// Number of refusals that were dropped because the application did not take them.
     pub lost_count: u64,
 }
 
 impl<M> Refusals<M> {
-    /// None. Of more than `count_max`, at least one, the oldest are lost; or sends wait for up to `patience`.
+    /// Creates an empty collection. Beyond `count_max` refusals, at least one, the oldest are lost, or sends wait for
+    /// up to `patience`.
     pub fn new(count_max: usize, patience: Option<Duration>) -> Refusals<M> {
         Refusals {
             count_max: count_max.max(1),
@@ -65,7 +66,7 @@ impl<M> Refusals<M> {
         }
     }
 
-    /// Whoever causes refusals takes them at once: none is lost.
+    /// Keeps all refusals, because the caller takes them immediately.
     pub fn keep_all(&mut self) {
         self.count_max = usize::MAX;
     }
@@ -88,7 +89,8 @@ impl<M> Refusals<M> {
         }
     }
 
-    /// These tasks, `count` in sequence from `first` on, turn out to be done. Returns how many were among the refusals, and are no more.
+    /// Removes the refusals of these tasks, `count` in sequence from `first` on, because they are done. Returns the
+    /// number of removed refusals.
     pub fn strike(&mut self, first: TaskId, count: u64) -> u64 {
         let end = TaskId { sequence: first.sequence.saturating_add(count), ..first };
         let done = self.by_task.range((first, 0)..(end, 0)).copied().collect::<Vec<_>>();
@@ -99,27 +101,27 @@ impl<M> Refusals<M> {
         done.len() as u64
     }
 
-    /// All of them, in the order in which they came.
+    /// Takes all refusals, in the order of their arrival.
     pub fn take(&mut self) -> Vec<Refusal<M>> {
         self.by_task.clear();
         std::mem::take(&mut self.in_turn).into_values().collect()
     }
 
-    /// The application takes refusals: it is expected to take the next ones, too.
+    /// Records that the application takes refusals: it is expected to take the next ones, too.
     pub fn expect_taker(&mut self, now: impl FnOnce() -> Instant) {
         if self.patience.is_some() {
             self.taken_at = Some(now());
         }
     }
 
-    /// Until when a send waits for the application to take what is here; `None`: it need not. When the time is over, the application
-    /// is no longer expected to take any.
+    /// Returns the time until which a send waits for the application to take the refusals. `None` if it does not have
+    /// to wait. After that time, the application is no longer expected to take any.
     pub fn held_until(&mut self, now: impl FnOnce() -> Instant) -> Option<Instant> {
         let (taken_at, patience) = (self.taken_at?, self.patience?);
         if self.in_turn.len() < self.count_max {
             return None;
         }
-        // A time that cannot be told is too far to come.
+        // A time that overflows is too far in the future to wait for.
         let until = taken_at.checked_add(patience)?;
         if now() < until {
             return Some(until);

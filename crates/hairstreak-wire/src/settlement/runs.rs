@@ -1,6 +1,6 @@
-//! `Runs`: which tasks the messages of a link are, as runs in sequence.
+//! `Runs`: the tasks of the messages of a link, as runs in sequence.
 //!
-//! Invariant: the first numbers ascend; each run reaches to the next one's first number.
+//! Invariant: the first numbers ascend; each run extends to the first number of the next one.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -11,18 +11,18 @@ use super::task::{TaskId, TaskRun};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     runs: VecDeque<(u64, TaskRun)>,
-    /// How many of the last begin behind the end of the one before, in tasks: among them a task is found by halving.
+    /// Number of runs at the end whose tasks ascend without overlap. Among them a task is found by binary search.
     ascending: usize,
 }
 
 impl Runs {
-    /// From message `number` on it is `run`. Returns false, and keeps things as they are, if it would be anyway.
+    /// Starts `run` at message `number`. If the run would continue there anyway, changes nothing and returns false.
     pub fn begin(&mut self, number: u64, run: TaskRun) -> bool {
         if self.task_of(number) == Some(run) {
             return false;
         }
         if self.runs.back().is_some_and(|(first, _)| *first == number) {
-            // No message came of the one before.
+            // The run before had no message.
             self.runs.pop_back();
             self.ascending = self.ascending.saturating_sub(1);
         }
@@ -34,14 +34,14 @@ impl Runs {
         true
     }
 
-    /// Which task message `number` is, unless it has been forgotten, or came before any run.
+    /// Returns the task of message `number`, unless it was forgotten or came before any run.
     pub fn task_of(&self, number: u64) -> Option<TaskRun> {
         let at = self.runs.partition_point(|(first, _)| *first <= number).checked_sub(1)?;
         let (first, run) = self.runs[at];
         Some(run.plus(number - first))
     }
 
-    /// Messages below `number` are not asked for any more.
+    /// Forgets the messages below `number`.
     pub fn forget_below(&mut self, number: u64) {
         while self.runs.get(1).is_some_and(|(first, _)| *first <= number) {
             self.runs.pop_front();
@@ -49,7 +49,7 @@ impl Runs {
         self.ascending = self.ascending.min(self.runs.len());
     }
 
-    /// The messages of `range`, split where a run ends, with the task that the first of each part is.
+    /// Returns the messages of `range`, split at the ends of runs, with the task of the first message of each part.
     pub fn split(&self, range: Range<u64>) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
         let mut at = range.start;
         std::iter::from_fn(move || {
@@ -61,7 +61,7 @@ impl Runs {
         })
     }
 
-    /// The messages, below `end`, that are tasks of these: `count` in sequence from `first` on.
+    /// Returns the messages below `end` with these tasks, `count` in sequence from `first` on.
     pub fn numbers_of(&self, first: TaskId, count: u64, end: u64) -> impl Iterator<Item = Range<u64>> + '_ {
         let last = first.sequence.saturating_add(count);
         let is_ascending = self.ascending == self.runs.len();
@@ -81,12 +81,12 @@ impl Runs {
         })
     }
 
-    /// Whether none has begun.
+    /// Returns whether no run has begun.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// How many there are.
+    /// Returns the number of runs.
     #[cfg(test)]
     pub fn count(&self) -> usize {
         self.runs.len()

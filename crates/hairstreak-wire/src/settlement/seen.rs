@@ -1,57 +1,59 @@
-//! `Seen`: which tasks of a source have had their result, and in which order results are delivered.
+//! `Seen`: the tasks of a source that have had their result, and the order in which results are delivered.
 //!
-//! Invariants: every task below `floor` is settled, so that a result of it is a second one; `seen` has none below. What
-//! waits has been seen; in order, what has been seen and does not wait has had its turn, or will have no result.
+//! Invariants: every task below `floor` is settled, so that a result of it is a duplicate; `seen` has no task below.
+//! Waiting tasks have been seen. In order, a task that was seen and does not wait has had its turn, or will have no
+//! result.
 
 use std::collections::BTreeMap;
 
 use super::ranges::Ranges;
 use super::task::{Content, TaskId, TaskRun};
 
-/// Of so many ranges the memory of a source may consist before tasks that are passed over are not remembered any more:
-/// results that wait for them then wait for the floor. Twice what the largest window takes that grows by itself.
+/// Largest number of ranges in the memory of a source. Beyond it, tasks that are passed over are not recorded:
+/// results that wait for them then wait for the floor. Twice the need of the largest window that grows by itself.
 const RANGE_COUNT_MAX: usize = 200_000;
 
-/// What a sink has next.
+/// Next event of a sink.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ready<M> {
     /// A result for the application.
     Result(TaskId, M),
-    /// A task that is done and has none.
+    /// A task that is done and has no result.
     Over(TaskId),
-    /// A task whose result is not delivered: it came again, or its task was refused. Nobody is to be told that the task is done.
+    /// A task whose result is not delivered: it arrived again, or the task was refused. The completion of the task is
+    /// not reported.
     Dropped(TaskId),
 }
 
 impl<M> Ready<M> {
-    /// Which task it is.
+    /// Returns the task.
     pub fn task(&self) -> TaskId {
         let (Ready::Result(task, _) | Ready::Over(task) | Ready::Dropped(task)) = self;
         *task
     }
 }
 
-/// What a sink knows of one source.
+/// A sink's state for one source.
 #[derive(Clone, Debug)]
 pub struct Seen<M> {
     floor: u64,
     seen: Ranges,
-    /// Results that were delivered, each once.
+    /// Number of results delivered, each counted once.
     pub count: u64,
-    /// Tasks that were done and had no result.
+    /// Number of tasks that were done and had no result.
     pub blank_count: u64,
-    /// Of the results that were delivered: those that the application rejected.
+    /// Number of delivered results that the application rejected.
     pub unwanted_count: u64,
-    /// Results that were not delivered: they came again, or their task had been refused.
+    /// Number of results that were not delivered: they arrived again, or their task had been refused.
     pub duplicate_count: u64,
-    /// Of those that were delivered or had none: sent more than once.
+    /// Number of tasks, delivered or without a result, that were sent more than once.
     pub redelivered_count: u64,
-    /// Where results are delivered in order: those that wait for an earlier one, and the next.
+    /// With delivery in order: the results that wait for an earlier one, and the next sequence number.
     waiting: BTreeMap<u64, Waiting<M>>,
     next: u64,
 }
 
-/// What waits for its turn.
+/// A result that waits for its turn.
 #[derive(Clone, Debug)]
 struct Waiting<M> {
     next: Ready<M>,
@@ -75,7 +77,7 @@ impl<M> Default for Seen<M> {
 }
 
 impl<M> Seen<M> {
-    /// Takes the results of a run of `count` tasks; new ones go to `ready`, or wait for their turn if `keep_order`.
+    /// Takes the results of a run of `count` tasks. New ones go to `ready`, or wait for their turn if `keep_order`.
     pub fn take(
         &mut self,
         run: TaskRun,
@@ -93,7 +95,7 @@ impl<M> Seen<M> {
             if !is_new && (sequence < self.floor || !self.seen.insert(sequence..sequence + 1)) {
                 self.duplicate_count += 1;
                 if !self.waiting.contains_key(&sequence) {
-                    // What has not had its turn is settled by name with the first that came.
+                    // A copy of a waiting result is settled by its task id, together with the first one.
                     ready(Ready::Dropped(id));
                 }
                 continue;
@@ -114,8 +116,8 @@ impl<M> Seen<M> {
         }
     }
 
-    /// Takes the results of a run of `count` tasks if each has one, all are new and, if `keep_order`, have their turn: the caller
-    /// delivers them. Returns whether it has taken them; if not, nothing has changed.
+    /// Takes the results of a run of `count` tasks if each has a result, all are new and, if `keep_order`, it is
+    /// their turn. The caller delivers them. Returns whether the results were taken; otherwise nothing has changed.
     pub fn take_new(&mut self, run: TaskRun, count: u64, keep_order: bool) -> bool {
         let first = run.id.sequence;
         let next = self.next.max(self.floor);
@@ -136,7 +138,7 @@ impl<M> Seen<M> {
         is_new
     }
 
-    /// Of all tasks below `next`, only these are not settled: results of others are second ones.
+    /// Marks all tasks below `next` as settled, except these. Results of settled tasks are duplicates.
     pub fn skip_settled(
         &mut self,
         next: u64,
@@ -150,8 +152,8 @@ impl<M> Seen<M> {
         }
     }
 
-    /// These tasks, `count` in sequence from `first` on, are settled: no result of them is delivered from now on, neither
-    /// what comes nor what waits for its turn.
+    /// Marks these tasks as settled, `count` in sequence from `first` on. No result of them is delivered from now on,
+    /// neither new nor waiting ones.
     pub fn pass_over(&mut self, first: u64, count: u64, ready: &mut impl FnMut(Ready<M>)) {
         let range = first.max(self.floor)..first.saturating_add(count);
         if range.is_empty() {
@@ -170,7 +172,7 @@ impl<M> Seen<M> {
         self.deliver(ready);
     }
 
-    /// All tasks below are settled: those without a result will have none.
+    /// Marks all tasks below `floor` as settled. Tasks without a result will have none.
     pub fn raise_floor(&mut self, floor: u64, ready: &mut impl FnMut(Ready<M>)) {
         self.floor = self.floor.max(floor);
         self.seen.remove_below(self.floor);
@@ -196,21 +198,23 @@ impl<M> Seen<M> {
         match next {
             Ready::Result(..) => self.count += 1,
             Ready::Over(_) => self.blank_count += 1,
-            // Nothing that waits was dropped.
+            // A waiting result is never a dropped one.
             Ready::Dropped(_) => {}
         }
         self.redelivered_count += u64::from(is_redelivered);
         ready(next);
     }
 
-    /// How many tasks had no result that was wanted, of `task_count` in all, of which the source says that it has refused so many. One that
-    /// was done all the same, which it did not hear in time, is none of them.
+    /// Returns the number of tasks without a wanted result, of `task_count` in all; the source reports
+    /// `refused_count` refused ones. A refused task that was done anyway, without the source learning it in time, is
+    /// not counted.
     pub fn rejected_count(&self, task_count: u64, refused_count: u64) -> u64 {
         let done_count = self.count.saturating_sub(self.unwanted_count) + self.blank_count;
         refused_count.min(task_count.saturating_sub(done_count))
     }
 
-    /// Whose results the application has had, if it has not had those of the tasks `ready`; and how many results.
+    /// Returns the tasks whose results the application has had, and the number of results. The tasks in `ready` have
+    /// not been delivered yet.
     pub fn had(&self, ready: impl Iterator<Item = u64>) -> (Ranges, u64) {
         let mut pending = ready.collect::<Vec<_>>();
         let count = self.count.saturating_sub(pending.len() as u64);
@@ -228,13 +232,13 @@ impl<M> Seen<M> {
         (had, count)
     }
 
-    /// Goes on where the application has had these, `count` results among them.
+    /// Resumes after an application that has had the results of these tasks, `count` results among them.
     pub fn resumed(mut had: Ranges, count: u64) -> Seen<M> {
         let floor = had.take_from(0).map_or(0, |range| range.end);
         Seen { floor, seen: had, count, next: floor, ..Seen::default() }
     }
 
-    /// Of how many ranges its memory consists.
+    /// Returns the number of ranges in the memory.
     pub fn range_count(&self) -> usize {
         self.seen.range_count()
     }
@@ -244,7 +248,7 @@ impl<M> Seen<M> {
 mod tests {
     use super::*;
 
-    /// So many deliveries stand for tasks without a result.
+    /// This count of deliveries marks tasks without a result.
     const BLANK: u16 = 9;
 
     fn take(
@@ -313,7 +317,8 @@ mod tests {
         assert_eq!(seen.count, 9);
     }
 
-    /// What is to be delivered or settled when these are passed over: sequences, and whether there is a result.
+    /// Returns the tasks that are delivered or settled when these are passed over: sequence numbers, and whether
+    /// there is a result.
     fn pass_over(seen: &mut Seen<&'static str>, first: u64, count: u64) -> Vec<(u64, bool)> {
         let mut ready = Vec::new();
         seen.pass_over(first, count, &mut |next| {

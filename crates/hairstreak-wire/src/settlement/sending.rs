@@ -1,17 +1,17 @@
-//! `SendingLink`: the end of a settled link that sends messages and remembers which are not settled.
+//! `SendingLink`: the end of a settled link that sends messages and tracks the unsettled ones.
 //!
 //! ```text
 //!   [Open] --X-DRAIN--> [Draining] --end()--> [Ended]
 //!      \__________________end()__________________/
 //! ```
 //!
-//! Messages are sent while it is open; settled at any time.
+//! Messages are sent while the link is open, and settled at any time.
 //!
-//! A task may be done without the receiver having settled it: its result went another way and was settled there. Then it is
-//! nothing that would have to be sent again. Nor is a task that has had its time.
+//! A task may be done although the receiver has not settled it: its result took another path and was settled there.
+//! Such a task does not have to be sent again. Neither does an overdue task.
 //!
-//! Invariants: a number is settled once, as far as is known: of those up to `through` it is forgotten which the receiver has
-//! settled and which were done; `settled` and `done` have none up to `through` and none in common; credit never goes down.
+//! Invariants: a number is settled once, as far as is known: up to `through`, settled and done numbers are no longer
+//! distinguished; `settled` and `done` have no number up to `through` and none in common; credit never decreases.
 
 use std::ops::Range;
 
@@ -22,27 +22,27 @@ use super::runs::Runs;
 use super::task::{Outcome, TaskId, TaskRun};
 use super::terms::SettlementTerms;
 
-/// What a command of the receiver changed.
+/// Changes caused by a command of the receiver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Messages that are settled now and were not before, whatever became of them.
+    /// Number of newly settled messages, with any outcome.
     pub count: u64,
-    /// Those that were accepted: how many in sequence, from which task on.
+    /// Accepted messages: the first task of each run, and the number of tasks.
     pub accepted: Vec<(TaskRun, u64)>,
-    /// Those that were not.
+    /// Messages that were not accepted.
     pub refused: Vec<Refused>,
 }
 
-/// Messages that were not accepted, their tasks in sequence.
+/// Messages that were not accepted, with consecutive tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Their numbers.
+    /// Numbers of the messages.
     pub numbers: Range<u64>,
-    /// Which task the first one is.
+    /// Task of the first message.
     pub run: TaskRun,
-    /// What became of them instead.
+    /// Outcome of the messages.
     pub outcome: Outcome,
-    /// Why they were rejected, in the receiver's words.
+    /// Reason for a rejection, in the receiver's words.
     pub reason: Vec<u8>,
 }
 
@@ -50,16 +50,16 @@ pub struct Refused {
 #[derive(Clone, Debug)]
 pub struct SendingLink {
     credit: u64,
-    /// All up to this number are settled or done, and the receiver has settled all up to that one, of which it said so of
-    /// all up to the last.
+    /// All numbers up to `through` are settled or done. The receiver has settled all numbers up to `known_through`,
+    /// and has said so of those up to `told_through`.
     through: u64,
     known_through: u64,
     told_through: u64,
-    /// Settled numbers above.
+    /// Settled numbers above `through`.
     settled: Ranges,
-    /// Numbers above, not among those, whose tasks are done: the receiver has still to settle them.
+    /// Numbers above `through`, not in `settled`, whose tasks are done: the receiver has still to settle them.
     done: Ranges,
-    /// The last of those that had their time, and whether the receiver has still to settle it.
+    /// The last overdue message, and whether the receiver has still to settle it.
     expired: u64,
     is_stuck: bool,
     runs: Runs,
@@ -71,7 +71,7 @@ pub struct SendingLink {
 }
 
 impl SendingLink {
-    /// A new link to a receiver with these terms.
+    /// Creates a link to a receiver with these terms.
     pub fn new(theirs: SettlementTerms) -> SendingLink {
         SendingLink {
             credit: theirs.credit,
@@ -91,25 +91,25 @@ impl SendingLink {
         }
     }
 
-    /// How many messages may be sent now, `sent` being the number of the last.
+    /// Returns the number of messages that may be sent now; `sent` is the number of the last message.
     pub fn room(&self, sent: u64) -> u64 {
         if self.drains || self.has_ended { 0 } else { self.credit.saturating_sub(sent) }
     }
 
-    /// Call before a message is sent that is not the task behind the last one's: the next is the first of `run`. Appends
-    /// to `out` what the receiver has to be told before the message.
+    /// Starts a run: the next message is the first of `run`. Called before a message whose task does not follow the
+    /// last one. Appends to `out` the command that has to precede the message.
     pub fn begin(&mut self, sent: u64, run: TaskRun, out: &mut Vec<u8>) {
         if self.runs.begin(sent + 1, run) {
             command::encode_tasks(out, run);
         }
     }
 
-    /// Which task the next message is, unless [`SendingLink::begin`] says otherwise.
+    /// Returns the task of the next message, unless [`SendingLink::begin`] changes it.
     pub fn next_task(&self, sent: u64) -> Option<TaskRun> {
         self.runs.task_of(sent + 1)
     }
 
-    /// Takes a command of the receiver.
+    /// Handles a command of the receiver.
     pub fn handle(&mut self, command: SettlementCommand<'_>, sent: u64) -> Result<Settled, SettlementError> {
         let mut settled = Settled::default();
         match command {
@@ -121,14 +121,14 @@ impl SendingLink {
             SettlementCommand::Pace(nanos) => self.pace = Some(nanos),
             SettlementCommand::Inform => self.informs = true,
             SettlementCommand::Settle { through, entries } => {
-                // All of it or nothing: what a bad command releases is not settled.
+                // The command is applied completely or not at all: a bad command settles nothing.
                 self.check_settle(through, entries, sent)?;
                 let before = self.settled_count();
                 self.settle_entries(entries, &mut settled);
                 self.settle_through(through, &mut settled);
                 settled.count = self.settled_count() - before;
             }
-            // Of the whole source: its links are told one by one.
+            // A report for the whole source, which informs its links one by one.
             SettlementCommand::Done(_) => {}
             SettlementCommand::Tasks(_) | SettlementCommand::End { .. } => {
                 return Err(SettlementError::WrongEnd { command: command.name(), end: "receives" });
@@ -137,7 +137,7 @@ impl SendingLink {
         Ok(settled)
     }
 
-    /// Whether all of it was sent and nothing settled before.
+    /// Checks that all of these messages were sent and none was settled before.
     fn check_settle(&self, through: u64, entries: Entries<'_>, sent: u64) -> Result<(), SettlementError> {
         let mut told = Ranges::new();
         for entry in entries {
@@ -167,7 +167,7 @@ impl SendingLink {
             if entry.outcome == Outcome::Accepted {
                 self.note_accepted(range, settled);
             } else {
-                // A task that is done is done, whatever this receiver made of it.
+                // A task that is done stays done, whatever outcome this receiver reports.
                 let parts = self.done.missing_in(range.clone()).flat_map(|part| self.runs.split(part));
                 settled.refused.extend(parts.map(|(numbers, run)| Refused {
                     numbers,
@@ -187,14 +187,14 @@ impl SendingLink {
         Ok(last + 1)
     }
 
-    /// Those of the range that are not done are accepted now.
+    /// Records the numbers of the range that are not done as accepted.
     fn note_accepted(&mut self, range: Range<u64>, settled: &mut Settled) {
         let parts = self.done.missing_in(range.clone()).flat_map(|part| self.runs.split(part));
         settled.accepted.extend(parts.map(|(range, run)| (run, range.end - range.start)));
         self.done.remove(range);
     }
 
-    /// Those of the range that are not known to be settled or done up to there.
+    /// Returns the part of the range above `through`.
     fn new_part(&self, range: &Range<u64>) -> Range<u64> {
         range.start.max(self.through + 1)..range.end
     }
@@ -215,7 +215,7 @@ impl SendingLink {
         self.advance();
     }
 
-    /// `through` passes what is settled and what is done.
+    /// Moves `through` past the settled and done numbers.
     fn advance(&mut self) {
         loop {
             let next = self.through + 1;
@@ -233,8 +233,8 @@ impl SendingLink {
         self.runs.forget_below(self.through + 1);
     }
 
-    /// These tasks, `count` in sequence from `first` on, are done, as far as they were sent here and are not settled.
-    /// Returns how many that were; they need not be sent again.
+    /// Marks these tasks as done, `count` in sequence from `first` on, as far as they were sent here and are
+    /// unsettled. Returns the number of these messages; they do not have to be sent again.
     pub fn settle_tasks(&mut self, first: TaskId, count: u64, sent: u64) -> u64 {
         let numbers = self.runs.numbers_of(first, count, sent + 1).collect::<Vec<_>>();
         let mut done_count = 0;
@@ -250,7 +250,7 @@ impl SendingLink {
         done_count
     }
 
-    /// No message up to this number has to be sent again.
+    /// Returns the number up to which no message has to be sent again.
     pub fn settled_through(&self) -> u64 {
         self.through
     }
@@ -259,33 +259,33 @@ impl SendingLink {
         self.through + self.settled.count() + self.done.count()
     }
 
-    /// Messages that are not settled, of `sent`.
+    /// Returns the number of unsettled messages of `sent`.
     pub fn unsettled_count(&self, sent: u64) -> u64 {
         sent - self.settled_count()
     }
 
-    /// Whether messages are settled, or done, behind others that are not.
+    /// Returns whether messages are settled or done behind unsettled ones.
     pub fn has_gaps(&self) -> bool {
         !self.settled.is_empty() || !self.done.is_empty()
     }
 
-    /// Those of the numbers that may have to be sent again, ascending.
+    /// Returns the numbers of the range that may have to be sent again, ascending.
     pub fn unsettled_in(&self, numbers: Range<u64>) -> impl Iterator<Item = u64> + '_ {
         self.missing_in(numbers.start.max(self.through + 1)..numbers.end).flatten()
     }
 
-    /// Of the range, which begins above `through`, what is neither settled nor done.
+    /// Returns the numbers of a range above `through` that are neither settled nor done.
     fn missing_in(&self, range: Range<u64>) -> impl Iterator<Item = Range<u64>> + '_ {
         self.settled.missing_in(range).flat_map(|part| self.done.missing_in(part))
     }
 
-    /// The messages that are not settled, of `sent`: ranges of numbers, with the task that the first of each is; the
-    /// others of the range follow in sequence.
+    /// Returns the unsettled messages of `sent`: ranges of numbers, with the task of the first message; the others of
+    /// the range follow in sequence.
     pub fn unsettled(&self, sent: u64) -> impl Iterator<Item = (Range<u64>, TaskRun)> + '_ {
         self.missing_in(self.through + 1..sent + 1).flat_map(|range| self.runs.split(range))
     }
 
-    /// Whether a message that is not settled, of `sent`, is this task.
+    /// Returns whether an unsettled message of `sent` has this task.
     pub fn has_unsettled(&self, task: TaskId, sent: u64) -> bool {
         let is_unsettled = |number: u64| {
             number > self.through && !self.settled.contains(number) && !self.done.contains(number)
@@ -293,8 +293,8 @@ impl SendingLink {
         self.runs.numbers_of(task, 1, sent + 1).any(|range| is_unsettled(range.start))
     }
 
-    /// The connection is over: the messages that are not settled, of `sent`, each as the task that it would be sent again
-    /// as. Of those up to `begun` the receiver may have seen all.
+    /// Returns the unsettled messages of `sent` after the end of the connection, each with the task for sending it
+    /// again. A message up to `begun` counts as delivered, because the receiver may have seen it.
     pub fn lost(&self, sent: u64, begun: u64) -> impl Iterator<Item = (u64, TaskRun)> + '_ {
         self.unsettled(sent).flat_map(move |(range, run)| {
             range.enumerate().map(move |(offset, number)| {
@@ -305,8 +305,8 @@ impl SendingLink {
         })
     }
 
-    /// Tasks that are `overdue` are not waited for any more, as if they were done: of those that are not settled, of `sent`,
-    /// gives the numbers, and what each was sent as. Of those up to `begun` the receiver may have seen all.
+    /// Gives up `overdue` tasks as if they were done. Returns the numbers of their unsettled messages of `sent`, and
+    /// the task of each. A message up to `begun` counts as delivered, because the receiver may have seen it.
     pub fn expire(&mut self, sent: u64, begun: u64, overdue: impl Fn(TaskId) -> bool) -> Vec<(u64, TaskRun)> {
         let expired = self.lost(sent, begun).filter(|(_, task)| overdue(task.id)).collect::<Vec<_>>();
         for (number, _) in &expired {
@@ -319,39 +319,39 @@ impl SendingLink {
         expired
     }
 
-    /// Whether the receiver has still to settle a task that had its time: perhaps it will never settle another.
+    /// Returns whether the receiver has still to settle an overdue task: it may never settle another one.
     pub fn is_stuck(&self) -> bool {
         self.is_stuck
     }
 
-    /// The receiver wants nothing new.
+    /// Returns whether the receiver wants no new messages.
     pub fn drains(&self) -> bool {
         self.drains
     }
 
-    /// Nanoseconds that the receiver takes for a message, as it has said last.
+    /// Returns the nanoseconds that the receiver takes for a message, by its last report.
     pub fn pace(&self) -> Option<u64> {
         self.pace
     }
 
-    /// The most messages that are not done the receiver wants to have, if it has said so.
+    /// Returns the largest number of unfinished messages that the receiver wants to have, if it has said so.
     pub fn ahead(&self) -> Option<u64> {
         Some(self.ahead).filter(|ahead| *ahead > 0)
     }
 
-    /// The receiver wants to hear what of its tasks is done.
+    /// Returns whether the receiver wants to be informed of its completed tasks.
     pub fn informs(&self) -> bool {
         self.informs
     }
 
-    /// No message follows: appends what the receiver has to be told, once.
+    /// Ends the messages: appends the commands for the receiver, once.
     pub fn end(&mut self, sent: u64, out: &mut Vec<u8>) {
         if !std::mem::replace(&mut self.has_ended, true) {
             command::encode_end(out, sent);
         }
     }
 
-    /// Whether [`SendingLink::end`] was called.
+    /// Returns whether [`SendingLink::end`] was called.
     pub fn has_ended(&self) -> bool {
         self.has_ended
     }
@@ -367,7 +367,7 @@ mod tests {
         let mut link = SendingLink::new(SettlementTerms { credit: u64::MAX, ..Default::default() });
         let mut sent = 0;
         for _ in 0..1000 {
-            // Each task a run of its own.
+            // Each task is a run of its own.
             for _ in 0..2 {
                 let id = TaskId { epoch: 1, sequence: 10 * sent };
                 link.begin(sent, TaskRun { id, deliveries: 0, content: Content::Message }, &mut Vec::new());

@@ -1,39 +1,40 @@
-//! Tasks: what names a message from end to end, and what can become of it.
+//! Tasks: the end-to-end ids of messages, and their outcomes.
 
-/// The largest sequence that a link takes: what is counted from there on, for as long as a source lives, does not wrap.
+/// Largest sequence number that a link accepts. A source that counts on from here does not wrap during its life.
 pub(super) const SEQUENCE_MAX: u64 = u64::MAX / 2;
 
-/// Names a task, whatever links it passes.
+/// Id of a task, the same on all links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId {
-    /// Drawn at random by the source of the tasks when it starts.
+    /// Random number, drawn by the source of the tasks when it starts.
     pub epoch: u64,
-    /// The source counts its tasks from 0.
+    /// Number of the task at its source, counted from 0.
     pub sequence: u64,
 }
 
 impl TaskId {
-    /// The id of the task `count` behind this one. The source does not live to see the sequence wrap.
+    /// Returns the id of the task `count` behind this one. A source does not live long enough for the sequence to
+    /// wrap.
     pub fn plus(self, count: u64) -> TaskId {
         TaskId { sequence: self.sequence.wrapping_add(count), ..self }
     }
 }
 
-/// Tasks that follow each other on a link, each with the sequence number behind the last.
+/// Consecutive tasks on a link, with consecutive sequence numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TaskRun {
-    /// The first one's.
+    /// Id of the first task.
     pub id: TaskId,
-    /// How often each was sent before, by whomever; a task that was is a redelivered one.
+    /// Number of earlier deliveries of each task, by any sender. A task with earlier deliveries is redelivered.
     pub deliveries: u16,
-    /// What the message of each is.
+    /// Type of the message of each task.
     pub content: Content,
 }
 
-/// What the message of a task is.
+/// Type of the message of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Content {
-    /// What its sender gave.
+    /// The message that the sender passed.
     #[default]
     Message,
     /// Empty: the task has no result.
@@ -43,21 +44,21 @@ pub enum Content {
 }
 
 impl TaskRun {
-    /// The task `count` behind the first.
+    /// Returns the run that starts `count` tasks later.
     pub fn plus(self, count: u64) -> TaskRun {
         TaskRun { id: self.id.plus(count), ..self }
     }
 }
 
-/// What became of a message, in the words of AMQP 1.0 (section 3.4).
+/// Outcome of a message, named as in AMQP 1.0 (section 3.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Outcome {
-    /// It was dealt with: the sender forgets it.
+    /// The message was processed: the sender forgets it.
     Accepted = 0,
-    /// It was not dealt with: the sender gives it to another peer, or to this one again.
+    /// The message was not processed: the sender gives it to another peer, or to this one again.
     Released = 1,
-    /// It cannot be dealt with: the sender gives it to nobody.
+    /// The message cannot be processed: the sender gives it to no peer.
     Rejected = 2,
 }
 

@@ -1,4 +1,4 @@
-//! The property by which a peer tells in READY that it settles.
+//! The property of READY by which a peer announces settlement.
 //!
 //! ```text
 //! property X-Hairstreak-Settlement:  version (1) = 1 | credit (8, big endian) | flags (1): 1 collects, 2 passes on |
@@ -9,32 +9,32 @@ use super::error::SettlementError;
 use crate::zmtp::{Properties, metadata};
 
 const PROPERTY: &str = SettlementTerms::PROPERTY;
-/// What this side speaks; a peer that speaks more understands this too.
+/// Version of this side. A peer with a higher version understands this one, too.
 const VERSION: u8 = 1;
 #[cfg(test)]
 const PROPERTY_SIZE: usize = 18;
-/// In the flags.
+/// Flags of the property.
 const COLLECTS: u8 = 1;
 const PASSES_ON: u8 = 2;
 
-/// What a peer says of itself.
+/// A peer's announcement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SettlementTerms {
-    /// The number of the last message that it may be sent before it grants more; 0 from one that receives none.
+    /// Number of the last message that the peer accepts before it grants more; 0 from a peer that receives none.
     pub credit: u64,
-    /// It only collects what others have done: nothing that it is sent is what ends it.
+    /// The peer only collects results of other workers: a message to it is not suspected of ending it.
     pub collects: bool,
-    /// It passes on what it is sent, under the same tasks: it is of another stage.
+    /// The peer passes messages on, under the same tasks: it belongs to another stage.
     pub passes_on: bool,
-    /// The most messages that are not done it wants to have; 0: as many as its credit.
+    /// Largest number of unfinished messages that the peer wants to have; 0: as many as its credit.
     pub ahead: u64,
 }
 
 impl SettlementTerms {
-    /// The property's name.
+    /// Name of the property.
     pub const PROPERTY: &str = "X-Hairstreak-Settlement";
 
-    /// The terms as a property for READY.
+    /// Returns the terms as a property for READY.
     pub fn to_property(self) -> (String, Vec<u8>) {
         let mut value = vec![VERSION];
         value.extend(self.credit.to_be_bytes());
@@ -44,7 +44,7 @@ impl SettlementTerms {
         (PROPERTY.to_owned(), value)
     }
 
-    /// A peer's terms, if it has any.
+    /// Returns a peer's terms, if it has any.
     pub fn of(properties: &Properties) -> Result<Option<SettlementTerms>, SettlementError> {
         let Some(value) = metadata::find(properties, PROPERTY) else { return Ok(None) };
         let malformed = SettlementError::MalformedTerms { size: value.len() };
@@ -54,10 +54,10 @@ impl SettlementTerms {
     fn parse(value: &[u8]) -> Option<SettlementTerms> {
         let (&version, rest) = value.split_first()?;
         let (credit, rest) = rest.split_first_chunk()?;
-        // Later flags may be added: what they mean is for those who know them.
+        // A later version may add flags. This version ignores them.
         let (flags, rest) = rest.split_first()?;
         let (ahead, rest) = rest.split_first_chunk()?;
-        // A later version may add to these.
+        // A later version may append fields.
         let is_whole = rest.is_empty() || version > VERSION;
         (version >= VERSION && is_whole).then(|| SettlementTerms {
             credit: u64::from_be_bytes(*credit),

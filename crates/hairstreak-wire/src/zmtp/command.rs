@@ -11,9 +11,9 @@
 //! CANCEL     prefix
 //! ```
 //!
-//! A parsed command borrows from the body. Commands of other names come out as
-//! [`Command::Unknown`], with which mechanisms and negotiated extensions go on; anyone else skips
-//! them. PING, SUBSCRIBE and CANCEL are for peers of minor version 1 or later.
+//! A parsed command borrows from the body. Commands of other names come out as [`Command::Unknown`]. Mechanisms and
+//! negotiated extensions handle them; others skip them. PING, SUBSCRIBE and CANCEL are for peers of minor version 1
+//! or later.
 
 use super::frame::{HEADER_SIZE_MAX, encode_header};
 use crate::Blame;
@@ -21,7 +21,7 @@ use crate::Blame;
 /// The largest context of a PING or PONG, in bytes.
 pub const CONTEXT_SIZE_MAX: usize = 16;
 
-/// The largest reason of an ERROR, in bytes; [`encode_error`] cuts what is longer.
+/// Largest reason of an ERROR, in bytes; [`encode_error`] cuts longer ones.
 pub const REASON_SIZE_MAX: usize = 255;
 
 /// A command, borrowed from the body of its frame.
@@ -34,14 +34,14 @@ pub enum Command<'a> {
     },
     /// The peer refuses the connection.
     Error {
-        /// Why, in the peer's words, up to 255 bytes.
+        /// Reason in the peer's words, up to 255 bytes.
         reason: &'a [u8],
     },
     /// The peer wants a PONG.
     Ping {
-        /// Unless zero: the peer asks to be dropped after so many tenths of a second of silence.
+        /// If not zero, the peer asks to be dropped after this many tenths of a second of silence.
         ttl_tenths: u16,
-        /// To be sent back in the PONG, up to 16 bytes.
+        /// Data that the PONG repeats, up to 16 bytes.
         context: &'a [u8],
     },
     /// The answer to a PING.
@@ -49,27 +49,27 @@ pub enum Command<'a> {
         /// The context of that PING.
         context: &'a [u8],
     },
-    /// The peer wants messages that begin with `prefix`, once more (subscriptions are counted).
+    /// The peer subscribes to messages that begin with `prefix`. Subscriptions are counted.
     Subscribe {
         /// The start of the messages wanted; empty for all.
         prefix: &'a [u8],
     },
-    /// Takes one `Subscribe` of the same prefix back.
+    /// Cancels one `Subscribe` of the same prefix.
     Cancel {
         /// The prefix that was subscribed to.
         prefix: &'a [u8],
     },
     /// A command of another name.
     Unknown {
-        /// Its name, 1 to 255 bytes.
+        /// Name of the command, 1 to 255 bytes.
         name: &'a [u8],
-        /// All that follows the name.
+        /// All bytes behind the name.
         data: &'a [u8],
     },
 }
 
 impl<'a> Command<'a> {
-    /// The name of the command as it stands on the wire.
+    /// Returns the name of the command as it stands on the wire.
     pub fn name(&self) -> &'a [u8] {
         match self {
             Command::Ready { .. } => b"READY",
@@ -83,7 +83,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// Why a command was refused.
+/// A command is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// The body is empty or its name is. libzmq 4.3.3 and 4.3.4 send this for a SUBSCRIBE to
@@ -119,7 +119,7 @@ pub enum CommandError {
 }
 
 impl CommandError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }

@@ -1,4 +1,4 @@
-//! The header of a frame: how many bytes of body follow, and what they are.
+//! The header of a frame: the size and the type of the body that follows.
 //!
 //! ```text
 //!         7 6 5 4 3   2       1     0
@@ -9,7 +9,7 @@
 //!  LONG=1:  bytes 1-8   body size, big endian
 //! ```
 //!
-//! Bodies are not touched here: they stay where the caller read them.
+//! Bodies are not touched here: they stay in the caller's buffer.
 //!
 //! Invariants: a decoded `body_size` is within the limit that applies and fits an `isize`; no header
 //! is both MORE and COMMAND. A LONG header with a size below 256 is decoded (libzmq does too) and
@@ -32,8 +32,8 @@ pub const HEADER_SIZE_MAX: usize = 9;
 /// The largest body with a header of two bytes; a larger one has the longest header.
 pub const SHORT_BODY_SIZE_MAX: usize = 255;
 
-/// The largest body of a command frame, in bytes. Commands have a limit of their own so that a small
-/// limit for messages does not forbid a PING, nor a large one a command of that size.
+/// Largest body of a command frame, in bytes. Commands have a limit of their own: a small limit for messages does not
+/// forbid a PING, and a large one does not allow a command of that size.
 pub const COMMAND_SIZE_MAX: usize = 64 * 1024;
 
 /// A decoded header.
@@ -43,13 +43,13 @@ pub struct FrameHeader {
     pub more: bool,
     /// The body is a command, see [`super::command::parse`].
     pub command: bool,
-    /// How many bytes the header itself takes: 2 or 9.
+    /// Size of the header itself in bytes: 2 or 9.
     pub header_size: usize,
-    /// How many bytes of body follow the header.
+    /// Size of the body behind the header, in bytes.
     pub body_size: usize,
 }
 
-/// Why a header was refused. The stream cannot be read any further.
+/// A header is invalid. The rest of the stream cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
     /// A flag that ZMTP 3 reserves is set.
@@ -64,7 +64,7 @@ pub enum FrameError {
         /// The first byte of the header.
         flags: u8,
     },
-    /// The body is larger than the limit given.
+    /// The body is larger than the given limit.
     #[error("frame of {size} bytes is over the limit of {limit}")]
     TooLarge {
         /// The size that the header announces, in bytes.
@@ -75,16 +75,16 @@ pub enum FrameError {
 }
 
 impl FrameError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }
 }
 
-/// Decodes the header at the start of `bytes`; None when more bytes are needed to do so.
+/// Decodes the header at the start of `bytes`. `None` if more bytes are needed.
 ///
-/// `body_size_max` limits the frames of messages; commands are limited to [`COMMAND_SIZE_MAX`].
-/// A bad flags byte is refused as soon as it is there.
+/// `body_size_max` limits the frames of messages; commands are limited to [`COMMAND_SIZE_MAX`]. A bad flags byte is
+/// rejected as soon as it arrives.
 #[inline]
 pub fn decode_header(bytes: &[u8], body_size_max: usize) -> Result<Option<FrameHeader>, FrameError> {
     if let [flags @ (0 | MORE), size, ..] = *bytes
@@ -144,7 +144,7 @@ pub fn encode_header(out: &mut [u8; HEADER_SIZE_MAX], more: bool, command: bool,
     }
 }
 
-/// The header of a message of one frame whose body has at most 255 bytes.
+/// Returns the header of a message of one frame whose body has at most 255 bytes.
 #[inline(always)]
 pub fn short_header(body_size: u8) -> [u8; SHORT_HEADER_SIZE] {
     [0, body_size]

@@ -11,9 +11,9 @@
 //! 33-63  filler                 0, never looked at
 //! ```
 //!
-//! We send all of it at once; only a server that accepts several mechanisms sends the first 12 bytes, and the
-//! rest when the peer has named one. Every major version from 3 on is accepted: such a peer speaks 3.1 to us.
-//! Whatever is no ZMTP 3 is refused at the first byte that tells, before the greeting is complete.
+//! We send all of it at once. Only a server that accepts several mechanisms sends the first 12 bytes, and the rest
+//! when the peer has named one. Every major version from 3 on is accepted: such a peer speaks 3.1 to us. A peer
+//! without ZMTP 3 is rejected at the first byte that shows it, before the greeting is complete.
 
 use crate::Blame;
 use crate::blame::escaped;
@@ -34,13 +34,14 @@ pub const MAJOR: u8 = 3;
 /// The minor version we speak.
 pub const MINOR: u8 = 1;
 
-/// How much of a greeting comes before the mechanism, in bytes: a server that accepts several sends it at once.
+/// Size of the greeting before the mechanism, in bytes. A server that accepts several mechanisms sends this part at
+/// once.
 pub(super) const START_SIZE: usize = 12;
 
 /// The largest name of a mechanism, in bytes.
 pub const MECHANISM_SIZE_MAX: usize = 20;
 
-/// What a peer's greeting says.
+/// Content of a peer's greeting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Greeting {
     /// The peer's major version, 3 or more.
@@ -51,10 +52,10 @@ pub struct Greeting {
     pub mechanism: [u8; MECHANISM_SIZE_MAX],
 }
 
-/// Why a greeting was refused.
+/// A greeting is invalid or incompatible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GreetingError {
-    /// The first byte is no signature.
+    /// The first byte is not a signature.
     #[error("peer speaks ZMTP 1.0 or something else: first byte {first:#04x}")]
     NotZmtp {
         /// The first byte.
@@ -72,25 +73,25 @@ pub enum GreetingError {
         /// The eleventh byte.
         version: u8,
     },
-    /// The peer names another mechanism than we do.
+    /// The peer names another mechanism than ours.
     #[error("peer wants mechanism \"{theirs}\", ours is {ours}")]
     OtherMechanism {
-        /// The mechanism we speak, or all that we accept.
+        /// Our mechanism, or all mechanisms that we accept.
         ours: String,
-        /// The mechanism the peer names, escaped.
+        /// The peer's mechanism, escaped.
         theirs: String,
     },
 }
 
 impl GreetingError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerIncompatible
     }
 }
 
 impl Greeting {
-    /// Refuses what cannot become the greeting of a ZMTP 3 peer, from the first byte on.
+    /// Rejects the start of a greeting that is not ZMTP 3, from the first byte on.
     pub fn check_start(bytes: &[u8]) -> Result<(), GreetingError> {
         match *bytes {
             [first, ..] if first != 0xff => Err(GreetingError::NotZmtp { first }),
@@ -110,7 +111,7 @@ impl Greeting {
         Ok(Greeting { major: bytes[10], minor: bytes[11], mechanism })
     }
 
-    /// The bytes of our greeting. Panics when `mechanism` is over [`MECHANISM_SIZE_MAX`].
+    /// Encodes our greeting. Panics when `mechanism` is over [`MECHANISM_SIZE_MAX`].
     pub fn encode(mechanism: &str, as_server: bool) -> [u8; GREETING_SIZE] {
         let mut bytes = [0; GREETING_SIZE];
         bytes[0] = 0xff;
@@ -122,7 +123,8 @@ impl Greeting {
         bytes
     }
 
-    /// Which of `ours` the peer names: exactly, and padded with NUL. Refuses any other mechanism.
+    /// Returns the mechanism of `ours` that the peer names: an exact match, padded with NUL. Any other mechanism is
+    /// an error.
     pub fn check_mechanism(&self, ours: &[&'static str]) -> Result<&'static str, GreetingError> {
         let is_named = |name: &&&'static str| {
             let (start, padding) = self.mechanism.split_at(name.len());
@@ -135,7 +137,7 @@ impl Greeting {
         Err(GreetingError::OtherMechanism { ours: ours.join(", "), theirs: escaped(&self.mechanism[..end]) })
     }
 
-    /// The minor version of 3 that both sides speak.
+    /// Returns the minor version of 3 that both sides speak.
     pub fn shared_minor(&self) -> u8 {
         if self.major > MAJOR { MINOR } else { self.minor.min(MINOR) }
     }

@@ -16,16 +16,16 @@
 //!  [Failed] <-----------------------+-----------------+
 //! ```
 //!
-//! Both sides act alike: there is no client and no server here (a mechanism may have them).
+//! Both sides act alike: the handshake has no client and no server (a mechanism may have them).
 //!
-//! Use: write what [`Handshake::poll_transmit`] gives, from the very start and after every
-//! [`Handshake::handle_bytes`], even one that failed (the ERROR). A server is asked by
-//! [`Handshake::poll_credentials`] and answers with [`Handshake::handle_verdict`]; until then nothing is
-//! consumed. Then ask [`Handshake::poll_ready`], and [`Handshake::take_cipher`] for what traffic is sealed
-//! with. How long a peer may take is for its owner to limit, who has a clock.
+//! Use: write the output of [`Handshake::poll_transmit`], at the start and after every [`Handshake::handle_bytes`],
+//! even after a failure (the ERROR). A server is asked by [`Handshake::poll_credentials`] and answers with
+//! [`Handshake::handle_verdict`]; until then no bytes are consumed. Then call [`Handshake::poll_ready`], and
+//! [`Handshake::take_cipher`] for the cipher of the traffic. The owner, which has a clock, limits the time of a
+//! handshake.
 //!
 //! Invariants:
-//! - nothing beyond the peer's last handshake command is consumed;
+//! - no byte behind the peer's last handshake command is consumed;
 //! - `received` holds a part of one greeting or of one command, at most
 //!   [`HandshakeLimits::command_size_max`] and a header; with the properties parsed from it, what a
 //!   peer can make us hold is twice that limit (64 KiB by default) and some bytes per property;
@@ -46,10 +46,10 @@ use super::progress::{HandshakeError, Progress};
 use super::role::{Acceptance, Credentials, Entropy, Role, Verdict};
 use crate::blame::escaped;
 
-/// What a peer may make us hold.
+/// Limits of the memory that a peer can claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandshakeLimits {
-    /// The largest body of a command, in bytes; [`frame::COMMAND_SIZE_MAX`] stands above it.
+    /// Largest body of a command, in bytes. [`frame::COMMAND_SIZE_MAX`] applies as well.
     pub command_size_max: usize,
 }
 
@@ -68,7 +68,7 @@ enum State {
     Failed(HandshakeError),
 }
 
-/// A server's choice of mechanisms, until the client has chosen.
+/// A server's choice of mechanisms, until the client has chosen one.
 #[derive(Clone, Debug)]
 struct Choice {
     acceptance: Arc<Acceptance>,
@@ -81,7 +81,7 @@ struct Choice {
 pub struct Handshake {
     local: LocalPeer,
     limits: HandshakeLimits,
-    /// Set when there is one; else there is a choice.
+    /// Set once the mechanism is known; before that there is a choice.
     mechanism: Option<Mechanism>,
     choice: Option<Box<Choice>>,
     state: State,
@@ -93,15 +93,15 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// A handshake with the NULL mechanism. Its greeting is waiting to be sent.
+    /// Creates a handshake with the NULL mechanism. Its greeting is ready to be sent.
     ///
-    /// Panics when `local` has a routing id over 255 bytes or a property whose name is none.
+    /// Panics when `local` has a routing id over 255 bytes or an invalid property name.
     pub fn new(local: LocalPeer, limits: HandshakeLimits) -> Handshake {
         let none = Entropy::new(Zeroizing::new([0; Entropy::SIZE]));
         Handshake::secured(local, limits, &Role::Peer, none, Duration::ZERO)
     }
 
-    /// A handshake in any role. `now` counts from any moment that is the same for all handshakes of a server.
+    /// Creates a handshake in any role. `now` counts from any moment that is the same for all handshakes of a server.
     ///
     /// Panics as [`Handshake::new`] does.
     pub fn secured(
@@ -140,8 +140,8 @@ impl Handshake {
         }
     }
 
-    /// Takes bytes from the peer and returns how many were consumed: all of them, unless the
-    /// handshake ended before, in which case the rest is traffic.
+    /// Takes bytes from the peer and returns the number of consumed ones. All are consumed, unless the handshake ends
+    /// before: then the rest is traffic.
     pub fn handle_bytes(&mut self, bytes: &[u8]) -> Result<usize, HandshakeError> {
         let mut rest = bytes;
         loop {
@@ -163,27 +163,27 @@ impl Handshake {
         Ok(bytes.len() - rest.len())
     }
 
-    /// Bytes to write to the peer now, None when there are none.
+    /// Returns the bytes to write to the peer now. `None` if there are none.
     pub fn poll_transmit(&mut self) -> Option<Vec<u8>> {
         (!self.outbox.is_empty()).then(|| std::mem::take(&mut self.outbox))
     }
 
-    /// The peer, once, when the handshake is over and all of it has been transmitted.
+    /// Returns the peer, once, when the handshake is complete and all of it has been transmitted.
     pub fn poll_ready(&mut self) -> Option<RemotePeer> {
         if self.outbox.is_empty() { self.remote.take() } else { None }
     }
 
-    /// The credentials that a client showed, once; the handshake stands still until the verdict on them.
+    /// Returns the credentials that a client showed, once. The handshake pauses until the verdict on them.
     pub fn poll_credentials(&mut self) -> Option<Credentials> {
         self.credentials.take()
     }
 
-    /// Whether it stands still until a verdict.
+    /// Returns whether the handshake waits for a verdict.
     pub fn is_asking(&self) -> bool {
         matches!(self.state, State::Asking { .. })
     }
 
-    /// The verdict on the credentials; no effect when nobody asked.
+    /// Handles the verdict on the credentials. Without a pending question, it has no effect.
     pub fn handle_verdict(&mut self, verdict: Verdict) -> Result<(), HandshakeError> {
         let (State::Asking { minor }, Some(mechanism)) = (&self.state, &mut self.mechanism) else {
             return Ok(());
@@ -202,8 +202,8 @@ impl Handshake {
         result.inspect_err(|error| self.fail(error))
     }
 
-    /// What traffic is to be sealed and opened with, once, after [`Handshake::poll_ready`] gave the peer. None: it
-    /// goes in the clear.
+    /// Returns the cipher of the traffic, once, after [`Handshake::poll_ready`] returned the peer. `None` if the
+    /// traffic is not encrypted.
     pub fn take_cipher(&mut self) -> Option<Box<CurveCipher>> {
         self.mechanism.as_mut().and_then(Mechanism::take_cipher)
     }
@@ -229,8 +229,8 @@ impl Handshake {
         Ok(Step::Next)
     }
 
-    /// The client has named its mechanism. Ours is in the rest of the greeting: the same, or else the strongest
-    /// that we accept, so that the client can tell why it is refused.
+    /// Handles the client's choice of mechanism. The rest of our greeting names the same one, or else our strongest
+    /// mechanism, so that the client sees why it is rejected.
     fn choose(&mut self, greeting: &Greeting, choice: &Choice) -> Result<Option<Mechanism>, HandshakeError> {
         let names = choice.acceptance.names();
         let chosen = greeting.check_mechanism(&names);
@@ -291,8 +291,8 @@ impl Handshake {
         Ok(Step::Next)
     }
 
-    /// Moves bytes to `received` until it has `size`. Its capacity doubles, but never beyond `size`,
-    /// and never because of a size that was only announced.
+    /// Moves bytes to `received` until it has `size`. Its capacity doubles, but never beyond `size`, and never
+    /// because of an announced size alone.
     fn receive_until(&mut self, size: usize, bytes: &mut &[u8]) {
         let (taken, rest) = bytes.split_at(bytes.len().min(size - self.received.len()));
         let (needed, capacity) = (self.received.len() + taken.len(), self.received.capacity());
@@ -330,7 +330,7 @@ mod tests {
     use super::*;
     use crate::zmtp::{SocketType, metadata};
 
-    /// Bytes that the handshake holds for the peer: what it receives and what it found.
+    /// Returns the number of bytes that the handshake holds for the peer: received bytes and parsed properties.
     fn held_size(handshake: &Handshake) -> usize {
         let properties = handshake.remote.iter().flat_map(|remote| &remote.properties);
         handshake.received.capacity()
@@ -343,7 +343,7 @@ mod tests {
         Handshake::new(local, HandshakeLimits::default())
     }
 
-    /// A DEALER whose READY is exactly as large as the default limit allows.
+    /// Returns the handshake of a DEALER whose READY is exactly as large as the default limit allows.
     fn largest_handshake() -> Vec<u8> {
         let mut bytes = vec![];
         metadata::encode(&mut bytes, "Socket-Type", b"DEALER");

@@ -1,9 +1,9 @@
-//! The security mechanism: what happens between the greetings and the first traffic.
+//! The security mechanism: the part of a connection between the greetings and the first traffic.
 //!
-//! The handshake brings the commands of the peer here, one at a time, and sends what a mechanism
-//! appends to the outbox. A mechanism knows nothing of greetings, of how frames are cut out of the
-//! stream, or of what properties mean; it ends by handing over the peer's properties. A server's asks on
-//! its way about the credentials it was shown, and goes on when it is told to [`Mechanism::accept`] them.
+//! The handshake passes the peer's commands to the mechanism, one at a time, and sends the data that the mechanism
+//! appends to the outbox. A mechanism does not know greetings, the framing of the stream, or the meaning of
+//! properties. It ends by returning the peer's properties. A server's mechanism asks about the credentials that it
+//! was shown, and continues when it is told to [`Mechanism::accept`] them.
 
 pub mod curve;
 mod null;
@@ -32,7 +32,7 @@ pub(super) enum Mechanism {
 }
 
 impl Mechanism {
-    /// The mechanism of this role; None for a server that leaves the choice to its client.
+    /// Returns the mechanism of this role. `None` for a server that leaves the choice to its client.
     pub(super) fn of_role(role: &Role, metadata: &[u8], entropy: &Entropy) -> Option<Mechanism> {
         let metadata = metadata.to_vec();
         Some(match role {
@@ -49,7 +49,7 @@ impl Mechanism {
         })
     }
 
-    /// A server's side of the mechanism of that name; None if it does not accept it.
+    /// Returns a server's side of the mechanism with that name. `None` if the server does not accept it.
     pub(super) fn of_server(
         acceptance: &Arc<Acceptance>,
         name: &str,
@@ -74,7 +74,7 @@ impl Mechanism {
         })
     }
 
-    /// The name in the greeting.
+    /// Returns the name in the greeting.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Mechanism::Null(_) => greeting::NULL,
@@ -83,12 +83,12 @@ impl Mechanism {
         }
     }
 
-    /// The as-server flag in the greeting.
+    /// Returns the as-server flag in the greeting.
     pub(super) fn as_server(&self) -> bool {
         matches!(self, Mechanism::PlainServer(_) | Mechanism::CurveServer(_))
     }
 
-    /// The greetings agree: appends what we say unasked.
+    /// Starts after matching greetings: appends the data that this side sends first.
     pub(super) fn start(&mut self, outbox: &mut Vec<u8>) -> Result<Progress, HandshakeError> {
         match self {
             Mechanism::Null(null) => return Ok(null.start(outbox)),
@@ -99,7 +99,7 @@ impl Mechanism {
         Ok(Progress::Waits)
     }
 
-    /// Takes a command other than ERROR and appends the answer.
+    /// Handles a command other than ERROR and appends the answer.
     pub(super) fn handle_command(
         &mut self,
         command: &Command<'_>,
@@ -114,7 +114,7 @@ impl Mechanism {
         }
     }
 
-    /// The reason of a refusal that is no command of ZMTP, but is meant as an ERROR.
+    /// Returns the reason of a refusal that is not a valid ZMTP command, but is meant as an ERROR.
     pub(super) fn odd_refusal<'a>(&self, body: &'a [u8]) -> Option<&'a [u8]> {
         match self {
             Mechanism::PlainClient(_) => plain::refusal_of_libzmq(body),
@@ -122,7 +122,7 @@ impl Mechanism {
         }
     }
 
-    /// The credentials that were asked about are good.
+    /// Accepts the credentials in question.
     pub(super) fn accept(&mut self, outbox: &mut Vec<u8>) -> Progress {
         match self {
             Mechanism::Null(null) => null.accept(outbox),
@@ -133,7 +133,8 @@ impl Mechanism {
         Progress::Waits
     }
 
-    /// What traffic is to be sealed and opened with, once, when the mechanism is over; None: it is not.
+    /// Returns the cipher of the traffic, once, when the mechanism is complete. `None` if the traffic is not
+    /// encrypted.
     pub(super) fn take_cipher(&mut self) -> Option<Box<CurveCipher>> {
         match self {
             Mechanism::CurveClient(client) => client.take_cipher(),

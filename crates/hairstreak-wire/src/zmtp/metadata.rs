@@ -4,8 +4,8 @@
 //! property:  name size (1) | name (1 to 255) | value size (4, big endian) | value
 //! ```
 //!
-//! Names are compared without regard to case, as the RFC has it. A name may be any printable ASCII,
-//! which is wider than the RFC's name-char, because libzmq passes on what its user typed.
+//! Names are compared without regard to case, as in the RFC. A name may be any printable ASCII, which is wider than
+//! the RFC's name-char, because libzmq passes on its user's input.
 //!
 //! Invariants: parsed metadata has no two properties of one name and at most
 //! [`PROPERTY_COUNT_MAX`] in all; its size is bounded by that of the command it came in.
@@ -19,10 +19,10 @@ pub const PROPERTY_COUNT_MAX: usize = 64;
 /// The largest name of a property, in bytes.
 pub const NAME_SIZE_MAX: usize = 255;
 
-/// Properties, name and value, in the order they were sent.
+/// Properties, name and value, in the order in which they were sent.
 pub type Properties = Vec<(String, Vec<u8>)>;
 
-/// Why metadata was refused.
+/// Metadata is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
     /// The metadata ends inside a property.
@@ -30,30 +30,30 @@ pub enum MetadataError {
     Cut {
         /// The size of all metadata, in bytes.
         size: usize,
-        /// Which property, counted from 0.
+        /// Index of the property, counted from 0.
         index: usize,
     },
-    /// An empty name, or one with something else than printable ASCII.
+    /// A name is empty, or contains a character outside of printable ASCII.
     #[error("property {index} has no printable name: \"{name}\"")]
     BadName {
-        /// Which property, counted from 0.
+        /// Index of the property, counted from 0.
         index: usize,
         /// The name, escaped.
         name: String,
     },
-    /// Two properties of one name.
+    /// Two properties have the same name.
     #[error("property {name} is there twice")]
     Duplicate {
         /// The name.
         name: String,
     },
-    /// More than [`PROPERTY_COUNT_MAX`] properties.
+    /// There are more than [`PROPERTY_COUNT_MAX`] properties.
     #[error("more than {PROPERTY_COUNT_MAX} properties")]
     TooMany,
 }
 
 impl MetadataError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }
@@ -83,7 +83,7 @@ pub fn parse(bytes: &[u8]) -> Result<Properties, MetadataError> {
     Ok(properties)
 }
 
-/// The name, the value and what follows the first property.
+/// Returns the name and the value of the first property, and the rest.
 fn split_property(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (&name_size, rest) = bytes.split_first()?;
     let (name, rest) = rest.split_at_checked(usize::from(name_size))?;
@@ -93,18 +93,18 @@ fn split_property(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     Some((name, value, rest))
 }
 
-/// Whether `name` can be the name of a property.
+/// Returns whether `name` is a valid name of a property.
 pub fn is_name(name: &str) -> bool {
     (1..=NAME_SIZE_MAX).contains(&name.len()) && name.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
-/// The value of the property of that name, if there is one.
+/// Returns the value of the property with that name, if there is one.
 pub fn find<'a>(properties: &'a Properties, name: &str) -> Option<&'a [u8]> {
     let (_, value) = properties.iter().find(|(other, _)| other.eq_ignore_ascii_case(name))?;
     Some(value)
 }
 
-/// Appends one property. Panics when `name` is none ([`is_name`]) or `value` is over 2^31 - 1 bytes.
+/// Appends one property. Panics when `name` is invalid ([`is_name`]) or `value` is over 2^31 - 1 bytes.
 pub fn encode(out: &mut Vec<u8>, name: &str, value: &[u8]) {
     assert!(is_name(name), "{name:?} is no name for a property");
     assert!(i32::try_from(value.len()).is_ok(), "value of {} bytes for property {name}", value.len());

@@ -1,12 +1,11 @@
 //! ZMTP 3.1 and 3.0, the protocol between ZeroMQ sockets (RFC 37, RFC 23).
 //!
-//! A connection begins with a [`handshake`]: both sides send a 64 byte [`greeting`], then the
-//! commands of the `mechanism` that the greetings name, which end with the exchange of
-//! [`metadata`]. What follows is traffic: a stream of frames ([`frame`]), each a part of a message
-//! or a [`command`].
+//! A connection begins with a [`handshake`]: both sides send a 64 byte [`greeting`], then the commands of the
+//! `mechanism` that the greetings name. The exchange of [`metadata`] ends the handshake. Traffic follows: a stream of
+//! frames ([`frame`]), each a part of a message or a [`command`].
 //!
-//! Not here: what a socket type does with its messages (the socket crate) and when to send a PING
-//! or give up on a peer (whoever has a clock).
+//! Not in this module: the handling of messages by each socket type (the socket crate), and the timing of PINGs and
+//! timeouts (the owner of the connection, which has a clock).
 
 pub mod command;
 pub mod frame;

@@ -1,4 +1,5 @@
-//! The two ends of a connection as READY describes them. Not the handshake that carries it.
+//! `LocalPeer` and `RemotePeer`: the two ends of a connection as READY describes them. The handshake is in another
+//! module.
 
 use super::metadata::{self, Properties};
 use super::socket_type::SocketType;
@@ -11,7 +12,7 @@ pub const ROUTING_ID_SIZE_MAX: usize = 255;
 const SOCKET_TYPE: &str = "Socket-Type";
 const IDENTITY: &str = "Identity";
 
-/// What we tell a peer about ourselves.
+/// Our description for a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalPeer {
     /// The type of our socket.
@@ -23,8 +24,8 @@ pub struct LocalPeer {
 }
 
 impl LocalPeer {
-    /// Our properties as metadata. Panics when the routing id is over [`ROUTING_ID_SIZE_MAX`] or a
-    /// name is none.
+    /// Returns our properties as metadata. Panics when the routing id is over [`ROUTING_ID_SIZE_MAX`] or a name is
+    /// invalid.
     pub(super) fn encode_metadata(&self) -> Vec<u8> {
         assert!(
             self.routing_id.len() <= ROUTING_ID_SIZE_MAX,
@@ -43,36 +44,36 @@ impl LocalPeer {
     }
 }
 
-/// What a peer told us about itself.
+/// A peer's description of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemotePeer {
     /// The minor version of ZMTP 3 that both sides speak: 0 means no PING and no SUBSCRIBE command.
     pub minor: u8,
-    /// The type of its socket, compatible with ours.
+    /// Socket type of the peer, compatible with ours.
     pub socket_type: SocketType,
-    /// The `Identity` of a REQ, DEALER or ROUTER, up to 255 bytes; empty when it has none, and for
-    /// other types, whose Identity means nothing. The RFC reserves a leading zero byte, libzmq lets
-    /// its users set one, so it is not refused here.
+    /// The `Identity` of a REQ, DEALER or ROUTER, up to 255 bytes. Empty if it has none, and for other types, whose
+    /// Identity has no meaning. The RFC reserves a leading zero byte; libzmq lets its users set one, so it is
+    /// accepted here.
     pub routing_id: Vec<u8>,
-    /// All that it sent, `Socket-Type` and `Identity` included.
+    /// All properties of the peer, including `Socket-Type` and `Identity`.
     pub properties: Properties,
-    /// What our side's verdict on its credentials called it.
+    /// User id that our verdict assigned to the peer's credentials.
     pub user_id: Option<String>,
 }
 
-/// Why a peer that completed the handshake was refused for what it is.
+/// A peer completed the handshake, but its description is invalid or incompatible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PeerError {
-    /// No `Socket-Type`.
+    /// There is no `Socket-Type`.
     #[error("peer names no Socket-Type")]
     NoSocketType,
-    /// A `Socket-Type` that is not known here.
+    /// The `Socket-Type` is unknown.
     #[error("peer has the unknown socket type \"{theirs}\"")]
     UnknownSocketType {
         /// The peer's type, escaped.
         theirs: String,
     },
-    /// Two types that do not talk to each other.
+    /// The two socket types do not talk to each other.
     #[error("a {ours} cannot talk to a {theirs} peer")]
     IncompatibleSocketType {
         /// Our type.
@@ -80,16 +81,16 @@ pub enum PeerError {
         /// The peer's type.
         theirs: SocketType,
     },
-    /// An `Identity` over [`ROUTING_ID_SIZE_MAX`].
+    /// The `Identity` is longer than [`ROUTING_ID_SIZE_MAX`].
     #[error("peer's Identity of {size} bytes is over the limit of {ROUTING_ID_SIZE_MAX}")]
     RoutingIdTooLarge {
-        /// Its size, in bytes.
+        /// Size of the id, in bytes.
         size: usize,
     },
 }
 
 impl PeerError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             PeerError::UnknownSocketType { .. } | PeerError::IncompatibleSocketType { .. } => {
@@ -101,7 +102,7 @@ impl PeerError {
 }
 
 impl RemotePeer {
-    /// The peer with these properties, if a socket of type `ours` can talk to it.
+    /// Returns the peer with these properties, if a socket of type `ours` can talk to it.
     pub(super) fn new(ours: SocketType, minor: u8, properties: Properties) -> Result<RemotePeer, PeerError> {
         let name = metadata::find(&properties, SOCKET_TYPE).ok_or(PeerError::NoSocketType)?;
         let theirs = SocketType::from_bytes(name)

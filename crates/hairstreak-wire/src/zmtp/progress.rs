@@ -18,13 +18,13 @@ pub enum HandshakeError {
     /// A frame header is wrong.
     #[error("handshake: {0}")]
     Frame(#[from] FrameError),
-    /// A message came before the handshake was over.
+    /// A message arrived before the handshake was complete.
     #[error("handshake: a message of {size} bytes before READY")]
     MessageBeforeReady {
         /// The size of its first frame, in bytes.
         size: usize,
     },
-    /// A command over [`HandshakeLimits::command_size_max`](super::handshake::HandshakeLimits::command_size_max).
+    /// A command exceeds [`HandshakeLimits::command_size_max`](super::handshake::HandshakeLimits::command_size_max).
     #[error("handshake: command of {size} bytes is over the limit of {limit}")]
     CommandTooLarge {
         /// The size that its header announces, in bytes.
@@ -35,42 +35,42 @@ pub enum HandshakeError {
     /// A command is malformed.
     #[error("handshake: {0}")]
     Command(#[from] CommandError),
-    /// A command that the mechanism has no place for.
+    /// A command is not expected by the mechanism.
     #[error("handshake: unexpected command {name}")]
     UnexpectedCommand {
-        /// Its name, escaped.
+        /// Name of the command, escaped.
         name: String,
     },
     /// A command of the mechanism has the wrong size or form.
     #[error("handshake: malformed {command} with {size} bytes of data")]
     Malformed {
-        /// Its name.
+        /// Name of the command.
         command: &'static str,
-        /// What follows the name, in bytes.
+        /// Size of the data behind the name, in bytes.
         size: usize,
     },
-    /// A box that was not sealed by who it should be, or not for us.
+    /// A box was not sealed by the expected peer, or not for us.
     #[error("handshake: the box in {command} does not open with our keys")]
     Sealed {
-        /// The command it came in, or cannot be sent in.
+        /// The command that carries the box, in either direction.
         command: &'static str,
     },
-    /// An INITIATE without a cookie that this server gave out lately.
+    /// An INITIATE has no cookie that this server issued recently.
     #[error("handshake: INITIATE with a cookie that is not ours, or too old")]
     Cookie,
-    /// An INITIATE whose sender does not prove that it has the key it names.
+    /// The sender of an INITIATE does not prove that it has the key that it names.
     #[error("handshake: INITIATE does not vouch for the client's key")]
     Vouch,
-    /// Our side refused the peer's credentials. The peer is told the status and nothing else.
+    /// Our side rejected the peer's credentials. The peer is told only the status.
     #[error("handshake: the peer's credentials are refused with status {status}")]
     Unauthorized {
-        /// 400, or 300 for now.
+        /// 400, or 300 for a temporary rejection.
         status: &'static str,
     },
     /// The properties are malformed.
     #[error("handshake: {0}")]
     Metadata(#[from] MetadataError),
-    /// The peer is well-formed but not for us.
+    /// The peer's properties are well-formed but incompatible.
     #[error(transparent)]
     Peer(#[from] PeerError),
     /// The peer sent an ERROR.
@@ -82,7 +82,7 @@ pub enum HandshakeError {
 }
 
 impl HandshakeError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         match self {
             HandshakeError::Greeting(error) => error.blame(),
@@ -110,7 +110,7 @@ pub(super) enum Progress {
     Waits,
     /// The mechanism waits for a verdict on these credentials.
     Asks(Credentials),
-    /// The mechanism is over. The properties are the peer's.
+    /// The mechanism is complete. The properties are the peer's.
     Done(Properties),
 }
 

@@ -1,6 +1,6 @@
-//! `Role`: how this side secures a connection, and what the two sides of an authentication tell each other.
+//! `Role`: this side's part in securing a connection, and the credentials and verdicts of an authentication.
 //!
-//! Whether a socket binds or connects has nothing to do with its role, as in libzmq.
+//! The role is independent of binding and connecting, as in libzmq.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,22 +14,22 @@ use super::mechanism::curve::{CookieKeys, KeyPair, PublicKey};
 /// The largest username or password, in bytes.
 pub const LOGIN_SIZE_MAX: usize = 255;
 
-/// What this side is in a handshake.
+/// Role of this side in a handshake.
 #[derive(Clone, Debug, Default)]
 pub enum Role {
-    /// NULL: neither side asks for anything.
+    /// NULL: neither side asks for credentials.
     #[default]
     Peer,
     /// PLAIN, with this name and password.
     PlainClient(Login),
     /// CURVE, with these keys of ours.
     CurveClient {
-        /// Ours.
+        /// Our keys.
         keys: KeyPair,
-        /// Who the server has to be.
+        /// Expected key of the server.
         server_key: PublicKey,
     },
-    /// The client chooses one of these mechanisms, and its credentials are asked about.
+    /// The client chooses one of these mechanisms, and the server asks for a verdict on its credentials.
     Server(Arc<Acceptance>),
 }
 
@@ -41,18 +41,18 @@ pub struct Login {
 }
 
 impl Login {
-    /// None when either is over [`LOGIN_SIZE_MAX`].
+    /// Creates a login. `None` if either is over [`LOGIN_SIZE_MAX`].
     pub fn new(username: &[u8], password: &[u8]) -> Option<Login> {
         let fits = username.len().max(password.len()) <= LOGIN_SIZE_MAX;
         fits.then(|| Login { username: username.to_vec(), password: Zeroizing::new(password.to_vec()) })
     }
 
-    /// The name.
+    /// Returns the name.
     pub fn username(&self) -> &[u8] {
         &self.username
     }
 
-    /// The password.
+    /// Returns the password.
     pub fn password(&self) -> &[u8] {
         &self.password
     }
@@ -79,12 +79,12 @@ impl Acceptance {
         Acceptance { null, plain, curve, cookies: Mutex::default() }
     }
 
-    /// Whether it accepts no mechanism at all.
+    /// Returns whether no mechanism is accepted.
     pub fn is_empty(&self) -> bool {
         self.names().is_empty()
     }
 
-    /// The names of what it accepts, the strongest first.
+    /// Returns the names of the accepted mechanisms, the strongest first.
     pub(super) fn names(&self) -> Vec<&'static str> {
         let offers = [
             (self.curve.is_some(), greeting::CURVE),
@@ -114,10 +114,10 @@ impl Acceptance {
 pub struct Entropy(Zeroizing<[u8; Entropy::SIZE]>);
 
 impl Entropy {
-    /// How many bytes.
+    /// Size in bytes.
     pub const SIZE: usize = 96;
 
-    /// These bytes, which no other handshake may have.
+    /// Wraps these bytes, which no other handshake may use.
     pub fn new(bytes: Zeroizing<[u8; Entropy::SIZE]>) -> Entropy {
         Entropy(bytes)
     }
@@ -128,12 +128,12 @@ impl Entropy {
         part
     }
 
-    /// The transient secret key and the salt of the vouch.
+    /// Returns the transient secret key and the salt of the vouch.
     pub(super) fn for_client(&self) -> ([u8; 32], [u8; 16]) {
         (self.part(0), self.part(32))
     }
 
-    /// The transient secret key, the salt of WELCOME and that of the cookie.
+    /// Returns the transient secret key, the salt of WELCOME and that of the cookie.
     pub(super) fn for_server(&self) -> ([u8; 32], [u8; 16], [u8; 16]) {
         (self.part(0), self.part(32), self.part(48))
     }
@@ -149,10 +149,10 @@ impl fmt::Debug for Entropy {
     }
 }
 
-/// Who a client says it is. For CURVE it has been proved; of a password the server has yet to judge.
+/// A client's claim of identity. For CURVE it is proved; a password has still to be checked by the server.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Credentials {
-    /// Anybody.
+    /// No identity.
     Null,
     /// A name and a password, up to [`LOGIN_SIZE_MAX`] bytes each.
     Plain {
@@ -161,7 +161,7 @@ pub enum Credentials {
         /// The password; wiped when dropped.
         password: Zeroizing<Vec<u8>>,
     },
-    /// Whoever has the secret key of this.
+    /// The holder of the secret key for this public key.
     Curve {
         /// The client's long-term key.
         public_key: PublicKey,
@@ -178,16 +178,16 @@ impl fmt::Debug for Credentials {
     }
 }
 
-/// What a server makes of credentials.
+/// A server's decision on credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Let in.
+    /// The client is let in.
     Accept {
-        /// What the server calls the user, if it has a name for it.
+        /// User id that the server assigns, if it has one.
         user_id: Option<String>,
     },
-    /// Refused for good: the client gets the status 400.
+    /// The client is rejected permanently: it gets the status 400.
     Refuse,
-    /// Refused for now: the client gets the status 300.
+    /// The client is rejected for now: it gets the status 300.
     TryLater,
 }

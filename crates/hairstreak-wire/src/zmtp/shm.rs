@@ -1,52 +1,52 @@
-//! How two peers on a unix socket agree to go on in shared memory: a property and a command of our own.
-//! docs/shared-memory.md tells the whole story.
+//! The agreement of two peers on a unix socket to continue in shared memory: a property and a command of our own.
+//! docs/shared-memory.md has the details.
 //!
 //! ```text
 //! property X-Hairstreak-Shm:  version (1) = 1 | ring size (4, big endian) | number (8, big endian)
 //! command  X-SHM:             step (1)
 //!
 //! GIVEN 1   a segment of the agreed ring size is passed beside the first byte of this command
-//! TAKEN 2   the segment is fit; all that follows goes through it, both ways
-//! NONE  3   there is no segment; all that follows goes through the socket
+//! TAKEN 2   the segment is fit; all later data goes through it, both ways
+//! NONE  3   there is no segment; all later data goes through the socket
 //! ```
 //!
-//! Both peers have the property or nothing happens. The ring size is the smaller of the two. Whose number is larger
-//! gives the segment: bound or connected does not matter, so that a relay between two that listen, or two that
-//! connect, does no harm.
+//! Without the property of both peers, nothing happens. The ring size is the smaller of the two. The peer with the
+//! larger number gives the segment. Binding or connecting does not matter: a relay between two listening or two
+//! connecting peers does no harm.
 
 use super::command::{self, Command};
 use super::metadata::{self, Properties};
 
 const PROPERTY: &str = SharedTerms::PROPERTY;
-/// The command's name.
+/// Name of the command.
 const COMMAND: &[u8] = b"X-SHM";
-/// What this side speaks; a peer that speaks more understands this too.
+/// Version of this side. A peer with a higher version understands this one, too.
 const VERSION: u8 = 1;
 const PROPERTY_SIZE: usize = 13;
 
-/// What a peer says of itself.
+/// A peer's announcement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedTerms {
-    /// The size of the ring it would like, each way, in bytes.
+    /// Preferred size of the ring, each way, in bytes.
     pub ring_size: u32,
-    /// Drawn at random for each connection.
+    /// Random number, drawn for each connection.
     pub number: u64,
 }
 
-/// What follows from the terms of both.
+/// Result of the terms of both peers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedDeal {
-    /// Whether this side gives the segment.
+    /// True if this side gives the segment.
     pub gives: bool,
-    /// The size of the ring each way, in bytes, as the peers have it: no other limits have been checked.
+    /// Size of the ring, each way, in bytes, as the peers propose it: other limits have not been checked.
     pub ring_size: u32,
 }
 
 impl SharedTerms {
-    /// The property's name.
+    /// Name of the property.
     pub const PROPERTY: &str = "X-Hairstreak-Shm";
 
-    /// The terms as a property for READY.
+    /// Returns the terms as a property for READY.
     pub fn to_property(self) -> (String, Vec<u8>) {
         let mut value = vec![VERSION];
         value.extend(self.ring_size.to_be_bytes());
@@ -54,13 +54,13 @@ impl SharedTerms {
         (PROPERTY.to_owned(), value)
     }
 
-    /// A peer's terms, if it has any that are understood.
+    /// Returns a peer's terms, if it has any that this version understands.
     pub fn of(properties: &Properties) -> Option<SharedTerms> {
         let value = metadata::find(properties, PROPERTY)?;
         let (&version, rest) = value.split_first()?;
         let (ring_size, rest) = rest.split_first_chunk()?;
         let (number, rest) = rest.split_first_chunk()?;
-        // A later version may add to these.
+        // A later version may append fields.
         let is_whole = rest.is_empty() || version > VERSION;
         (version >= VERSION && is_whole).then(|| SharedTerms {
             ring_size: u32::from_be_bytes(*ring_size),
@@ -68,7 +68,7 @@ impl SharedTerms {
         })
     }
 
-    /// What both agree on; nothing when they drew the same number.
+    /// Returns the agreement. `None` if both drew the same number.
     pub fn agree(self, theirs: SharedTerms) -> Option<SharedDeal> {
         (self.number != theirs.number).then(|| SharedDeal {
             gives: self.number > theirs.number,
@@ -81,16 +81,16 @@ impl SharedTerms {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum SharedStep {
-    /// Here is the segment.
+    /// The segment is passed.
     Given = 1,
-    /// It is fit: on in shared memory.
+    /// The segment is fit: continue in shared memory.
     Taken = 2,
-    /// On through the socket.
+    /// Continue through the socket.
     None = 3,
 }
 
 impl SharedStep {
-    /// The step that a command takes, if it is one.
+    /// Returns the step of a command, if it is one.
     pub fn of(command: &Command<'_>) -> Option<SharedStep> {
         match command {
             Command::Unknown { name: COMMAND, data: [1] } => Some(SharedStep::Given),
@@ -100,7 +100,7 @@ impl SharedStep {
         }
     }
 
-    /// The step as a whole frame.
+    /// Returns the step as a whole frame.
     pub fn to_frame(self) -> Vec<u8> {
         let mut frame = Vec::with_capacity(2 + PROPERTY_SIZE);
         command::encode(&mut frame, COMMAND, &[&[self as u8]]);

@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-/// What a socket does with its messages.
+/// Type of a socket, which defines the handling of its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SocketType {
     /// One peer, both directions.
     Pair,
     /// Sends to all subscribers.
     Pub,
-    /// Receives what it subscribed to.
+    /// Receives messages that match its subscriptions.
     Sub,
     /// Sends a request, then receives its reply.
     Req,
@@ -24,16 +24,16 @@ pub enum SocketType {
     Pull,
     /// Sends round robin.
     Push,
-    /// A PUB that shows its subscriptions.
+    /// A PUB that receives its peers' subscriptions as messages.
     XPub,
     /// A SUB that sends its subscriptions as messages.
     XSub,
-    /// Talks to plain tcp peers, and so to none that has a socket type.
+    /// Talks to plain tcp peers, and so to no peer with a socket type.
     Stream,
 }
 
 impl SocketType {
-    /// Every socket type that speaks ZMTP: all but STREAM.
+    /// All socket types that speak ZMTP: all but STREAM.
     pub const ALL: [SocketType; 11] = [
         SocketType::Pair,
         SocketType::Pub,
@@ -48,7 +48,7 @@ impl SocketType {
         SocketType::XSub,
     ];
 
-    /// The name as it stands in the `Socket-Type` property.
+    /// Returns the name as it stands in the `Socket-Type` property.
     pub fn as_str(self) -> &'static str {
         match self {
             SocketType::Pair => "PAIR",
@@ -66,12 +66,12 @@ impl SocketType {
         }
     }
 
-    /// The type of that exact name, of those that speak ZMTP.
+    /// Returns the type with exactly this name, among those that speak ZMTP.
     pub fn from_bytes(name: &[u8]) -> Option<SocketType> {
         SocketType::ALL.into_iter().find(|socket_type| socket_type.as_str().as_bytes() == name)
     }
 
-    /// Whether a connection between the two makes sense; the order does not matter.
+    /// Returns whether the two types can be connected; the order does not matter.
     pub fn compatible(self, other: SocketType) -> bool {
         use SocketType::*;
         match self {
@@ -88,7 +88,7 @@ impl SocketType {
         }
     }
 
-    /// Whether READY carries an `Identity`, possibly empty.
+    /// Returns whether READY carries an `Identity`, possibly empty.
     pub fn sends_identity(self) -> bool {
         matches!(self, SocketType::Req | SocketType::Dealer | SocketType::Router)
     }

@@ -1,8 +1,9 @@
 //! Bytes from a broker: a large buffer that one read fills, a walk that counts messages, and errors.
 //!
-//! An incomplete frame moves to the front of the buffer before the next read, so that frames lie in one piece. A walk goes by
-//! frame headers: nothing is decoded, and only a [`Visitor`] looks at bodies. The last message of a producer is a marker, told
-//! by its size. A message of another size than was published is an error, so that a count is a count of whole messages.
+//! An incomplete frame moves to the front of the buffer before the next read, so that frames lie in one piece. A walk
+//! goes by frame headers: nothing is decoded, and only a [`Visitor`] looks at bodies. The last message of a producer is
+//! a marker, recognised by its size. A message of another size than was published is an error, so that a count is a
+//! count of whole messages.
 
 use std::io::{self, Read};
 

@@ -11,7 +11,7 @@ use super::methods::*;
 const RESPONSE: &[u8] = b"\0guest\0guest";
 const PASSIVE: u8 = 1;
 const NO_ACK: u8 = 2;
-/// As long as those that brokers make up.
+/// A consumer tag as long as the tags that brokers make up.
 const CONSUMER_TAG: &str = "hairstreak-bench-consumer";
 /// Enough for handshakes and answers; a consumer brings a larger one.
 const ANSWER_SIZE: usize = FRAME_SIZE_MAX;
@@ -25,7 +25,7 @@ pub struct Link<S = TcpStream> {
     pub input: ReadBuffer,
     /// The largest frame that both agreed to.
     pub frame_size_max: usize,
-    /// The version of the broker, as the broker says.
+    /// The version of the broker, from its greeting.
     pub version: String,
 }
 
@@ -35,12 +35,12 @@ impl Link {
         Self::open_in(address, "/")
     }
 
-    /// The same in another virtual host.
+    /// Connects as `guest`, opens another virtual host and a channel.
     pub fn open_in(address: SocketAddr, virtual_host: &str) -> Result<Link, AmqpError> {
         Self::open_with(address, ReadBuffer::new(), virtual_host)
     }
 
-    /// The same with a buffer that only holds answers, for connections of which there are many.
+    /// Connects as [`Link::open`] does, with a buffer that only holds answers. For large numbers of connections.
     pub fn open_small(address: SocketAddr) -> Result<Link, AmqpError> {
         let mut link = Self::open_with(address, ReadBuffer::with_size(ANSWER_SIZE), "/")?;
         link.input = ReadBuffer::with_size(0);
@@ -125,7 +125,7 @@ impl<S: Read + Write> Link<S> {
         self.call(QUEUE_PURGE, &[U16(0), Short(name), U8(0)]).map(drop)
     }
 
-    /// Lets the broker send so many messages that are not acknowledged.
+    /// Lets the broker send `count` messages before an acknowledgement.
     pub fn set_prefetch(&mut self, count: u16) -> Result<(), AmqpError> {
         self.call(BASIC_QOS, &[U32(0), U16(count), U8(0)]).map(drop)
     }
@@ -154,7 +154,7 @@ impl<S: Read + Write> Link<S> {
         Ok(())
     }
 
-    /// Reads so many methods, whichever they are.
+    /// Reads `count` methods of any kind.
     pub fn skip_answers(&mut self, count: u32) -> Result<(), AmqpError> {
         (0..count).try_for_each(|_| self.next_method().map(drop))
     }

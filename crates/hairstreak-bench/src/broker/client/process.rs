@@ -1,7 +1,7 @@
 //! A client process: it reads its task, opens its connections, works on each in a thread, and answers. It publishes (see
 //! `producer`), consumes until the marker comes, or makes round trips.
 //!
-//! Where several consumers share a queue, only one of them gets its marker: they are done when all markers have come and
+//! If several consumers share a queue, only one of them gets its marker: they are done when all markers have come and
 //! nothing else comes.
 
 use std::io::{ErrorKind, Write};
@@ -93,7 +93,8 @@ fn in_threads(
     })
 }
 
-/// Consumes the deliveries of a connection. `markers_left` counts the markers that are to come to all connections.
+/// Consumes the deliveries of a connection. `markers_left` counts the markers that are still expected on all
+/// connections.
 fn consume(link: &mut Link, flow: &Flow, markers_left: &AtomicU64) -> Result<End> {
     let is_shared = flow.consumer_count > flow.queue_count;
     if is_shared {

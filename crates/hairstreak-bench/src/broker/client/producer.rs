@@ -1,7 +1,7 @@
 //! Publishes through a connection: as fast as the socket takes it, by confirms, or at a rate.
 //!
-//! At a rate, a message says when its batch was due, and not when it could be written: a broker that holds its producer
-//! up does not make its own latencies look better.
+//! At a rate, a message carries the due time of its batch, and not the time of its write: a broker that holds its
+//! producer up does not improve its own latencies.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -22,7 +22,7 @@ const NS_PER_S: f64 = 1e9;
 /// Otherwise the system puts wake-ups off by 50 us.
 const TIMER_SLACK_NS: Option<NonZeroU64> = NonZeroU64::new(1);
 
-/// Publishes as producer `number`, for as long as the flow says.
+/// Publishes as producer `number`, for the time or the count of the flow.
 pub fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End> {
     let mut block = Block::new(link, flow, number);
     let mut count = match (flow.confirm_window, flow.rate_per_s) {
@@ -34,8 +34,8 @@ pub fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End> {
         link.stream.write_all(&block.marker)?;
         return Ok(End { count, ns: now_ns(), histogram: Histogram::new() });
     }
-    // When one more message is confirmed, all before it are in the queue. To ask for the number of messages would not do:
-    // RabbitMQ's queues answer that before they have taken what waits.
+    // The confirm of one more message proves that all earlier messages are in the queue. The number of messages would
+    // prove nothing: RabbitMQ's queues answer before they have taken the messages that wait.
     link.select_confirms()?;
     block.write(&mut link.stream, 1)?;
     link.wait_for_confirm()?;
@@ -141,7 +141,7 @@ impl Block {
         Ok(())
     }
 
-    /// Says in the next `count` messages, at most those of one write, when they were due.
+    /// Writes the due time into the next `count` messages, at most the messages of one write.
     fn stamp(&mut self, count: u64, due_ns: u64) {
         for message in self.bytes.chunks_exact_mut(self.message_size).take(count as usize) {
             message[self.body_at..self.body_at + 8].copy_from_slice(&due_ns.to_le_bytes());
@@ -155,7 +155,7 @@ struct Confirms {
     published: u64,
     /// The number up to which all are confirmed.
     base: u64,
-    /// Those behind it, by their number modulo the window.
+    /// Confirmed publishes beyond `base`, by their number modulo the window.
     beyond: Vec<bool>,
     beyond_count: u64,
     /// A refusal, or a confirm of a message that was not published, or was confirmed.
@@ -182,7 +182,7 @@ impl Confirms {
             self.beyond[place] = true;
             return;
         }
-        // Also those that follow without a gap.
+        // Publishes that follow without a gap are confirmed, too.
         while self.base < tag || (self.base < self.published && self.beyond[self.place(self.base + 1)]) {
             self.base += 1;
             let place = self.place(self.base);

@@ -18,10 +18,10 @@ const SPARE_HOST: &str = "hostile-spare";
 const EXCHANGE: &str = "hostile";
 /// The first part of the names of queues.
 pub const QUEUE: &str = "hostile.";
-/// The same of the queue that takes dead letters, and its name.
+/// The first part of the name of the queue that takes dead letters, and its name.
 pub const LETTERS: &str = "hostile.letters.";
 pub const LETTERS_QUEUE: &[u8] = b"hostile.letters.0";
-/// The same of queues with policies: a pattern that goes back often takes long to match it.
+/// The first part of the names of queues with policies. A pattern that backtracks often takes long to match it.
 pub const POLICY_QUEUE: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
 const POLICY_PATTERN: &str = r"(?=(a+))\\1+$";
 /// The policies that are set in turns.
@@ -39,7 +39,8 @@ const BIND_NO_WAIT: u8 = 1;
 /// The fields of a table.
 pub type Fields = &'static [(&'static str, Argument<'static>)];
 
-/// An action. Bindings, messages and deletions are those of the first queue named [`QUEUE`], the queue. Connections stay open.
+/// An action. Bindings, messages and deletions concern the first queue named [`QUEUE`], the queue. Connections stay
+/// open.
 #[derive(Clone, Copy, Debug)]
 pub enum Action {
     /// Opens the idle connections, with a channel each.
@@ -56,21 +57,21 @@ pub enum Action {
     Channels(u32),
     /// Lists all queues over HTTP.
     ListQueues,
-    /// Opens connections that send so many hundredths of a request for all queues, and do not read an answer.
+    /// Opens connections that send a part of a request for all queues, in hundredths, and do not read an answer.
     Requests(u32, usize),
     /// Declares the queue with these arguments.
     Queue(Fields),
-    /// Declares so many queues whose names begin like that, with these arguments.
+    /// Declares a number of queues whose names begin with the text, with these arguments.
     Queues(u32, &'static str, Fields),
-    /// The same with other names in each step.
+    /// Declares a number of queues, with other names in each step.
     OtherQueues(u32, Fields),
     /// Declares the exchange, of this type.
     Exchange(&'static str),
-    /// Binds the queue so many times, with keys that begin like that.
+    /// Binds the queue a number of times, with keys that begin with the text.
     Bind(u32, &'static str),
-    /// Publishes so many messages to the queue.
+    /// Publishes a number of messages to the queue.
     Publish(u32),
-    /// Publishes a message that has so many keys to the exchange.
+    /// Publishes a message with a number of keys to the exchange.
     PublishToAll(u32),
     /// Purges the first queue whose name begins like that.
     Purge(&'static str),
@@ -80,13 +81,13 @@ pub enum Action {
     DeleteExchange,
     /// Sets one of some policies in turns, each time with another length.
     SetPolicy,
-    /// Creates another virtual host with so many queues, and deletes it.
+    /// Creates another virtual host with a number of queues, and deletes it.
     SpareHost(u32),
 }
 
 use Action::*;
 
-/// A client that does what a load says.
+/// A client that follows the steps of a load.
 #[derive(Debug)]
 pub struct Attacker {
     address: SocketAddr,

@@ -1,4 +1,4 @@
-//! Requests to the management HTTP API of a broker, in bytes: what a load generator sends over and over.
+//! Requests to the management HTTP API of a broker, in bytes, which a load generator repeats.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};

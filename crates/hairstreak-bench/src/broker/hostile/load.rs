@@ -99,7 +99,7 @@ pub struct Kind<'a> {
     load: &'static Load,
     server: &'a Running,
     idle_count: u32,
-    /// Whether the load is in a virtual host of its own. Good clients must have short round trips beside such a load.
+    /// The load is in a virtual host of its own. Good clients must have short round trips beside such a load.
     pub is_elsewhere: bool,
 }
 

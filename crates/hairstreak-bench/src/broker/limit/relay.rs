@@ -24,7 +24,7 @@ pub struct Registry(Mutex<Vec<Queue>>);
 #[derive(Debug, Default)]
 pub struct Queue {
     name: String,
-    /// Exchanges and keys. Keys have to be equal, whatever the exchange is.
+    /// Exchanges and keys. Keys must be equal, for every type of exchange.
     pub bindings: Vec<(String, String)>,
     /// Messages that came; all of them are gone.
     pub message_count: Arc<AtomicU64>,
@@ -95,7 +95,8 @@ pub struct Relay {
     method: Vec<u8>,
     route: Route,
     output: Vec<u8>,
-    /// Where messages are forgotten: bytes that are to come, of a body and of the frame under way.
+    /// Bytes of the body that are still to come. `skip`: bytes of the frame under way that are still to come. The relay
+    /// forgets messages by these counts.
     body_left: u64,
     skip: usize,
     /// Messages since the last flush, and in all.

@@ -31,7 +31,7 @@ use crate::frame::cores::keep_to_range;
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The node's program, beside this one.
 const NODE_PROGRAM: &str = "hairstreak";
-/// The script of Debian's package that starts RabbitMQ as the user who calls.
+/// The script of Debian's package that starts RabbitMQ as the calling user.
 pub const RABBITMQ_PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 /// Erlang's port mapper.
 const PORT_MAPPER: &str = "epmd";
@@ -74,12 +74,12 @@ pub fn keep(task: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     writeln!(output, "{}", serde_json::to_string(&answer)?)?;
     output.flush()?;
-    // An error is an end, too: nobody is left to keep the broker for.
+    // An error is an end, too: the benchmark that needs the broker is gone.
     let _ = io::stdin().lock().read_to_end(&mut Vec::new());
     Ok(())
 }
 
-/// Starts a node with so many event loops, or as many as it chooses, and waits until the node answers.
+/// Starts a node with `loop_count` event loops, or as many as it chooses, and waits until the node answers.
 fn start_node(loop_count: Option<u32>) -> Result<(ServerAnswer, Option<Broker>)> {
     let mut broker = Broker::new("node")?;
     let (address, http) = (free_address(LOOPBACK)?, free_address(LOOPBACK)?);

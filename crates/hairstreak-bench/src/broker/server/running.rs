@@ -43,7 +43,7 @@ impl ServerKind {
     }
 }
 
-/// The broker to keep, and how to start that broker.
+/// The broker to keep, and its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServerTask {
     /// The broker.
@@ -54,7 +54,7 @@ pub struct ServerTask {
     pub cores: Option<CoreRange>,
     /// The script that starts RabbitMQ.
     pub rabbitmq: String,
-    /// The address that RabbitMQ listens on. Unless it is a loopback address, everyone who reaches it may log in.
+    /// The address that RabbitMQ listens on. Unless it is a loopback address, every client that reaches it may log in.
     pub host: IpAddr,
     /// Bytes at which RabbitMQ stops publishers; `None`: as Debian's package has it.
     pub memory_bytes: Option<u64>,
@@ -103,7 +103,7 @@ impl Running {
         if let Some(output) = keeper.0.stdout.take() {
             BufReader::new(output).read_line(&mut line).context("a keeper")?;
         }
-        // The keeper has told its reason on standard error.
+        // The keeper has written its reason to standard error.
         let answer = serde_json::from_str(&line).ok();
         let answer = answer.with_context(|| format!("{} could not be started", task.kind.text()))?;
         let ServerAnswer { address, http, process_id, data } = answer;
@@ -111,7 +111,7 @@ impl Running {
         Ok(Running { kind, loop_count, address, http, process_id, data, _keeper: Some(keeper) })
     }
 
-    /// A node that somebody else has started.
+    /// A node that another program has started.
     pub fn elsewhere(address: SocketAddr, process_id: Option<u32>) -> Running {
         let kind = ServerKind::Node;
         Running { kind, loop_count: None, address, http: None, process_id, data: None, _keeper: None }

@@ -5,7 +5,7 @@
 //!              <--answers, a line each--
 //! ```
 //!
-//! An agent trusts every program that reaches its port: it listens on the loopback interface unless it is told otherwise.
+//! An agent trusts every program that reaches its port: by default it listens on the loopback interface.
 
 mod orders;
 mod queue;

@@ -24,7 +24,8 @@ pub enum Order {
     Receive { transport: Transport, room: u64, window_ns: u64 },
     /// Listen, and publish the messages of one sender to the open queue.
     Relay { transport: Transport, to: (String, String), size: usize, window_ns: u64 },
-    /// Open the queue of a transport and a node. Start the broker if there is none, for so many bytes of messages.
+    /// Open the queue of a transport and a node. Start the broker if there is none, with room for `memory_bytes` of
+    /// messages.
     Open { broker: Broker, transport: Transport, node: char, memory_bytes: u64 },
     /// Send messages to an endpoint.
     Send { endpoint: String, flow: Flow },
@@ -54,7 +55,7 @@ pub struct Greeting {
     pub machine: String,
     /// Bytes of memory that the host can give.
     pub memory_bytes: u64,
-    /// Whether RabbitMQ is installed there.
+    /// RabbitMQ is installed on the agent's host.
     pub has_rabbitmq: bool,
 }
 
@@ -65,6 +66,6 @@ pub struct Arrivals {
     pub count: u64,
     /// Their windows, if this agent saw them arrive.
     pub counts: Counts,
-    /// Whether the broker has stopped publishers.
+    /// The broker has stopped publishers.
     pub has_alarm: bool,
 }

@@ -29,7 +29,7 @@ const READ_SIZE: usize = 256 * 1024;
 const MEMORY_UNKNOWN: u64 = 1 << 30;
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Serves controllers for ever. The line that says so ends with the address, with the real port.
+/// Serves controllers for ever. The line of the start ends with the address, with the real port.
 pub fn serve(settings: &AgentSettings) -> Result<()> {
     let listener = TcpListener::bind(settings.bind)?;
     let mut output = io::stdout().lock();
@@ -39,7 +39,7 @@ pub fn serve(settings: &AgentSettings) -> Result<()> {
     for control in listener.incoming() {
         let (control, rabbitmq) = (control?, settings.rabbitmq.clone());
         thread::Builder::new().name("h3-session".into()).spawn(move || {
-            // The session tells the controller of its error. A controller that cannot be told has gone.
+            // The session sends its error to the controller. If that fails, the controller has gone.
             let _ = Session::new(control, rabbitmq).and_then(Session::run);
         })?;
     }
@@ -121,7 +121,7 @@ impl Session {
         })
     }
 
-    /// Listens for a sender, and says where.
+    /// Listens for a sender, and returns the address.
     fn bind(&mut self, transport: Transport) -> Result<Listener> {
         let listener = match transport {
             Transport::Tcp if self.host.is_ipv6() => listen(&format!("tcp://[{}]:*", self.host))?,

@@ -57,7 +57,7 @@ impl Drop for LocalAgent {
 pub struct AgentLink {
     /// Role and place, for people.
     pub name: String,
-    /// The host, as the agent says.
+    /// The host, from the agent's greeting.
     pub host: Greeting,
     control: BufReader<TcpStream>,
     _local: Option<LocalAgent>,

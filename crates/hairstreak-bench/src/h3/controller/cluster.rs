@@ -47,7 +47,7 @@ pub struct Outcome {
     pub arrivals: [Arrivals; 2],
     /// Verified messages and bytes by node.
     pub tallies: [Tally; 2],
-    /// Whether a broker has written messages to disk.
+    /// A broker has written messages to disk.
     pub has_spilled: bool,
 }
 

@@ -12,7 +12,7 @@ use crate::h3::plan::Side;
 #[derive(Debug)]
 pub struct OwnFabric {
     name: String,
-    /// Its shape and the length of its slots.
+    /// The shape of the fabric, and the length of its slots.
     pub facts: FabricFacts,
     stopper: FabricStopper,
     thread: Option<JoinHandle<()>>,

@@ -20,7 +20,7 @@ use crate::broker::amqp::{
 
 /// Bytes that gather before a write.
 const WRITE_SIZE: usize = 64 * 1024;
-/// The table {"capabilities": {"connection.blocked": true}}: the broker tells of its alarms.
+/// The table {"capabilities": {"connection.blocked": true}}: the broker reports its alarms.
 const BLOCKED_CAPABILITY: &[u8] = b"\x0ccapabilitiesF\x00\x00\x00\x15\x12connection.blockedt\x01";
 
 /// Logs in at `endpoint` and asks for confirms.
@@ -41,7 +41,7 @@ pub struct Publisher<'a> {
     out: Vec<u8>,
     published: u64,
     confirmed: u64,
-    /// Whether the broker has stopped publishers.
+    /// The broker has stopped publishers.
     pub has_alarm: bool,
 }
 

@@ -19,7 +19,7 @@ pub const HEADER_SIZE: usize = 4;
 const SIZE_MAX: usize = 16 << 20;
 /// Random bytes that bodies are cut from, beside the longest body.
 const POOL_SIZE: usize = 1 << 20;
-/// From one message to the next the cut moves by so many bytes: an odd number, so that all places have their turn.
+/// The step of the cut from one message to the next, in bytes: an odd number, so that all places have their turn.
 const STRIDE: usize = 4099;
 /// An odd number: multiplying by it makes different words of different words.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -147,7 +147,7 @@ mod tests {
     use super::super::{Clock, Digester, Generator, HEADER_SIZE, Store, Windows, push_frame};
     use super::*;
 
-    /// Endpoints of this test process that nobody else has.
+    /// Returns endpoints that only this test process has.
     fn endpoints(name: &str) -> [String; 2] {
         ["tcp://127.0.0.1:*".to_owned(), format!("shm://h3-{name}-{}", std::process::id())]
     }

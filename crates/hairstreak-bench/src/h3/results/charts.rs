@@ -9,9 +9,9 @@ use super::record::Record;
 use super::report::Report;
 use crate::h3::contender::{Contender, Target};
 
-/// Points of a line over time: of a longer run only every so many are shown.
+/// The most points of a line over time: a longer run shows every n-th point.
 const POINTS_MAX: usize = 400;
-/// A point over time is the mean of so many neighbouring windows.
+/// The number of neighbouring windows whose mean is a point over time.
 const SMOOTHED_COUNT: usize = 9;
 /// The highest rate of a chart over time, in times of the lowest one that is shown.
 const HEIGHT_SHOWN: f64 = 1e4;

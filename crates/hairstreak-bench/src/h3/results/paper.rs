@@ -4,7 +4,7 @@
 
 /// Messages a second and node, sustained, in the benchmark of 30 nodes that the paper refers to.
 pub const REFERENCE_PER_NODE: f64 = 43_404.0;
-/// Messages a second and node that the paper says it routinely sustains over InfiniBand.
+/// The routine rate over InfiniBand in the paper's text, in messages a second and node.
 pub const PAPER_PER_NODE: f64 = 60_000.0;
 
 /// The columns of sections 3.3 to 3.7, a line each: bytes of a message, network, run, then count, mean, std, min, 25%,
@@ -31,7 +31,7 @@ const COLUMNS: &str = "\
 131072 DV r1 119865 245338.68 220357.67 0 0 289742.06 478704.25 503899.22 516496.69 554289.12 3161967.5
 131072 DV r2 107411 285279.25 207620.49 0 0 352729.47 491301.75 503899.22 516496.69 554289.12 970006";
 
-/// Rows of the paper's Table 2 as they are printed: what, mean and deviation.
+/// Rows of the paper's Table 2 as they are printed: name, mean and deviation.
 pub const TABLE_2: [(&str, f64, f64); 14] = [
     ("256 B RabbitMQ r1", 135_902.82, 102_772.37),
     ("256 B RabbitMQ r2", 18_782.31, 98_316.09),

@@ -1,7 +1,7 @@
 //! `Record`: the samples of one run, and their statistics.
 //!
-//! The statistics are those of `describe` in pandas, which the paper prints. The deviation is that of a sample (divided by
-//! one less than the count); percentiles lie on the line between the two samples around them.
+//! The statistics are pandas' `describe`, which the paper prints. The deviation is the deviation of a sample (divided
+//! by one less than the count); percentiles lie on the line between the two samples around them.
 
 use anyhow::{Context, Result};
 use serde::Serialize;
@@ -157,7 +157,7 @@ pub(super) mod tests {
     use crate::h3::contender::{Target, Transport};
     use crate::h3::data::{Counts, Tally};
 
-    /// A run of the first row in which each window of both nodes had so many messages.
+    /// A run of the first row with these numbers of messages in the windows of both nodes.
     pub fn record(transport: Transport, target: Target, size: usize, windows: &[u64]) -> Record {
         let plan = Plan::new(0.001, 1 << 30, &[size]);
         let run = Run { contender: Contender { transport, target }, row: plan.rows[0], number: 1 };

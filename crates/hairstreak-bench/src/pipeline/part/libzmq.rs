@@ -112,7 +112,7 @@ fn collect_batches(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver
 fn ventilate_blocks(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
     let mut tasks = context.socket(LibzmqType::Req)?;
     tasks.set_patience(PATIENCE)?;
-    // The sink connects to nothing here; the second endpoint is only for those who expect two.
+    // The sink connects to nothing here; the second endpoint is only for receivers that expect two.
     let bound = tasks.bind(&task.transport.free_endpoint("tasks"))?;
     Answer::<Measurement>::Bound(vec![bound.clone(), bound]).print()?;
     let mut greetings = Greetings::default();
@@ -204,7 +204,7 @@ impl Greetings {
         &BYTES[..=number.min(WORKER_COUNT - 1)]
     }
 
-    /// Whether a message of this size is a greeting.
+    /// Returns `true` if a message of this size is a greeting.
     fn includes(size: usize) -> bool {
         (1..=WORKER_COUNT).contains(&size)
     }
@@ -218,7 +218,7 @@ impl Greetings {
         Ok(())
     }
 
-    /// Whether all workers have been heard of.
+    /// Returns `true` if all workers have sent their greeting.
     fn are_complete(&self) -> bool {
         self.heard.iter().all(|&heard| heard)
     }

@@ -28,7 +28,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Tasks of so many microseconds.
+    /// Returns the work of tasks that take `task_us` microseconds.
     pub fn new(task_us: u64) -> Result<Self, Errno> {
         if task_us > 0 {
             set_current_timer_slack(TIMER_SLACK_NS)?;
@@ -100,7 +100,7 @@ mod tests {
         let mut work = Work::new(1_000).unwrap();
         assert_eq!(work.end(5 * MS), 6 * MS);
         work.note_end(6 * MS, 6 * MS + MS / 4);
-        // It was without a task in between, which is nobody's fault.
+        // The worker had no task in between. That gap is not made up for.
         assert_eq!(work.end(9 * MS), 9 * MS + MS * 3 / 4);
         work.note_end(10 * MS, 10 * MS);
         assert_eq!(work.end(10 * MS), 11 * MS);

@@ -1,7 +1,7 @@
-//! What sealing costs by itself: NaCl's box on each message, under one fixed key, without a protocol around it.
+//! The limit program of encryption: NaCl's box on each message, under one fixed key, without a protocol around it.
 //!
-//! It is NaCl's own interface, one box after the other. CURVE's short messages are sealed for less, since the keystream
-//! of several is computed at once; there the program is no limit but what a box costs everybody else.
+//! It uses NaCl's own interface, one box after the other. CURVE seals short messages for less, since it computes the
+//! keystream of several at once. For such messages the program is no limit, but shows the usual cost of a box.
 
 use anyhow::{Result, anyhow, bail};
 use dryoc::classic::crypto_box::{

@@ -1,4 +1,4 @@
-//! What a contender has to be able to do.
+//! The contract of a contender: the traits that each messaging system implements.
 //!
 //! Everything is generic and static: the timing loops are compiled once per contender, without a call through a table.
 
@@ -13,16 +13,16 @@ pub fn failed<E: Display>(call: &'static str) -> impl Fn(E) -> anyhow::Error {
     move |error| anyhow!("{call} failed: {error}")
 }
 
-/// What a contender needs to know before it opens anything.
+/// The settings that a contender needs before it opens anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening<'a> {
-    /// What is measured: it decides on the mechanism, and how a limit program waits.
+    /// The case to measure. It decides on the mechanism, and on the way in which a limit program waits.
     pub case: CaseName,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
     /// Bytes per message.
     pub size: usize,
-    /// How the ends are called; of a body handed over by reference a limit program has to move no more than a word.
+    /// The way of calling. If bodies are handed over by reference, a limit program moves no more than a word of each.
     pub calls: Calls,
     /// The libzmq to load.
     pub libzmq: &'a str,
@@ -43,7 +43,7 @@ impl<'a> Opening<'a> {
 
 /// One messaging system, opened once per process.
 pub trait Contender: Sized + Sync {
-    /// What one thread opens its sockets in.
+    /// The sockets of one thread.
     type Component: Component;
 
     /// Prepares the process.
@@ -68,7 +68,7 @@ pub trait Component {
     /// A ROUTER end.
     type Server: Echoing;
 
-    /// Binds a PULL end and gives the endpoint to connect to. `number` tells the endpoints of a sample apart.
+    /// Binds a PULL end and gives the endpoint to connect to. `number` distinguishes the endpoints of a sample.
     fn bind_receiver(&self, number: usize) -> Result<(Self::Receiver, String)>;
 
     /// Binds a PUSH end.
@@ -113,7 +113,7 @@ pub trait Sending {
         (0..count).try_for_each(|_| self.send(body))
     }
 
-    /// Called before the application waits for something else: writes what has gathered, where that is its duty.
+    /// Called before the application waits for something else: writes the gathered bytes, if that is its duty.
     fn flush(&mut self) -> Result<()>;
 }
 
@@ -152,7 +152,7 @@ pub trait Echoing {
         }
     }
 
-    /// Called after the last message: writes what has gathered, where that is its duty.
+    /// Called after the last message: writes the gathered bytes, if that is its duty.
     fn flush(&mut self) -> Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The keys of CURVE samples: those that libzmq's manual shows, so that nobody mistakes them for secrets.
+//! The keys of CURVE samples. They come from libzmq's manual, so that they are not mistaken for secrets.
 
 /// The secret key of the end that binds.
 pub const SERVER_SECRET: &str = "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6";

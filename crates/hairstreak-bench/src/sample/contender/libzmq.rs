@@ -125,7 +125,7 @@ impl Component for LibzmqComponent {
         Ok((subscriber, endpoint))
     }
 
-    /// An XPUB: it is a PUB that also says who has subscribed.
+    /// Connects an XPUB: a PUB that also receives the subscriptions.
     fn connect_publisher(&self, endpoints: &[String]) -> Result<LibzmqSocket> {
         let socket = self.context.socket(SocketType::XPub)?;
         socket.turn_on(Switch::XPubNoDrop)?;

@@ -1,6 +1,7 @@
 //! libzmq's C API, loaded at run time: the only place that knows it, and safe to use from outside.
 //!
-//! Only what the benchmark calls is bound. The library stays loaded as long as a context or socket of it lives.
+//! Only the functions that the benchmark calls are bound. The library stays loaded as long as a context or socket of it
+//! lives.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_long, c_short, c_void};
 use std::ptr;
@@ -154,7 +155,7 @@ impl Api {
         }
     }
 
-    /// Checks what a function has returned: a failure is negative.
+    /// Checks the return value of a function: a failure is negative.
     #[inline]
     fn check(&self, outcome: c_int, call: &'static str) -> Result<()> {
         if outcome < 0 { Err(self.error(call)) } else { Ok(()) }
@@ -224,7 +225,7 @@ impl Context {
 
 impl Drop for ContextInner {
     fn drop(&mut self) {
-        // SAFETY: every socket holds this context, so all are closed by now; nobody uses the handle afterwards.
+        // SAFETY: every socket holds this context, so all are closed by now; the handle is not used afterwards.
         unsafe { (self.api.ctx_term)(self.handle) };
     }
 }
@@ -233,7 +234,7 @@ impl Drop for ContextInner {
 pub struct Socket {
     handle: Handle,
     message: Box<RawMessage>,
-    /// The first frame of what a ROUTER receives.
+    /// The first frame of a message that a ROUTER receives.
     name: Box<RawMessage>,
     context: Arc<ContextInner>,
 }
@@ -250,7 +251,7 @@ impl Socket {
         self.set(option as c_int, value.as_bytes())
     }
 
-    /// ZMQ_RCVTIMEO: how long a receiving call waits.
+    /// ZMQ_RCVTIMEO: the timeout of a receiving call.
     pub fn set_patience(&self, patience: Duration) -> Result<()> {
         let patience_ms = c_int::try_from(patience.as_millis()).unwrap_or(c_int::MAX);
         self.set(RCVTIMEO, &patience_ms.to_ne_bytes())
@@ -278,7 +279,7 @@ impl Socket {
         api.check(unsafe { (api.bind)(self.handle, text.as_ptr()) }, "zmq_bind")?;
         let mut bound = [0_u8; ENDPOINT_SIZE_MAX];
         let mut size = bound.len();
-        // SAFETY: `size` says how many bytes of `bound` may be written.
+        // SAFETY: `size` is the number of bytes of `bound` that may be written.
         let outcome =
             unsafe { (api.getsockopt)(self.handle, LAST_ENDPOINT, bound.as_mut_ptr().cast(), &mut size) };
         api.check(outcome, "zmq_getsockopt")?;
@@ -314,7 +315,7 @@ impl Socket {
         Ok(())
     }
 
-    /// What was received last.
+    /// Returns the last received frame.
     pub fn frame(&mut self) -> &[u8] {
         let api = &self.context.api;
         // SAFETY: the message is initialised; its data are readable for its size until it is received into again.
@@ -324,7 +325,7 @@ impl Socket {
         }
     }
 
-    /// zmq_msg_send of what was received last, to where it came from, which leaves this socket's empty.
+    /// zmq_msg_send of the last received message to its sender. The message of this socket is empty then.
     pub fn send_back(&mut self) -> Result<()> {
         let api = &self.context.api;
         // SAFETY: the socket is open and the message is initialised; sending leaves it empty and valid.
@@ -356,7 +357,7 @@ impl Socket {
         }
     }
 
-    /// zmq_proxy between this socket and another, which goes on as long as their context.
+    /// zmq_proxy between this socket and another. It runs as long as their context.
     pub fn proxy(&self, other: &Socket) -> anyhow::Error {
         let api = &self.context.api;
         // SAFETY: both sockets are open, and this thread's; there is no third.
@@ -398,7 +399,7 @@ impl Socket {
         usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))
     }
 
-    /// The same; `None` if nothing came while its patience lasted.
+    /// Receives as [`Self::receive`] does; `None` if no message came within the socket's timeout.
     #[inline]
     pub fn receive_in_time(&mut self) -> Result<Option<usize>> {
         let api = &self.context.api;

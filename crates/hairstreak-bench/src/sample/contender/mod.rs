@@ -1,7 +1,7 @@
 //! The contenders, behind one contract: the same loops time all of them.
 //!
-//! Every file or folder but the contract is one contender. The limit programs are no messaging systems: they do what the case
-//! cannot do without, and show how far a contender is from the machine.
+//! Every file or folder but the contract is one contender. The limit programs are no messaging systems: they do only
+//! the unavoidable work of a case, and show the distance of a contender from the machine.
 
 mod cipher_limit;
 mod contract;

@@ -17,14 +17,14 @@ use super::contract::{
 use super::keys;
 use crate::sample::{Calls, CaseName, Transport};
 
-/// How long who waits looks before it sleeps, where that is asked for.
+/// The time that a waiting thread spins before it sleeps, if spinning is asked for.
 const SPIN_US: u64 = 100;
 /// Bodies by reference that may be under way, as libzmq allows by default at either end: it has no mark by bytes, and
 /// ours would stop both ends every 8 MiB.
 const HANDLE_COUNT: usize = 1000;
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Nothing but the settings: there is no state that the threads of a process would have to share.
+/// Only the settings: the threads of a process share no state.
 #[derive(Clone)]
 pub struct Ours {
     transport: Transport,

@@ -1,9 +1,9 @@
 //! The limit of inproc and of shared memory: a ring between two threads or two processes, its positions published per
 //! message or per batch call.
 //!
-//! It copies each body into the ring and hands nothing on: no patterns, no peers, no ownership of what was received.
-//! The slots are atomic words, so it needs no unsafe code; a relaxed store costs what a plain one does. In the
-//! throughput case both ends spin; in a round trip the receiver sleeps on a futex, as an application's thread would.
+//! It copies each body into the ring and hands nothing on: no patterns, no peers, no ownership of received bodies. The
+//! slots are atomic words, so it needs no unsafe code; a relaxed store costs as much as a plain one. In the throughput
+//! case both ends spin. In a round trip the receiver sleeps on a futex, as an application's thread would.
 //!
 //! Invariants: `published - consumed` never exceeds `slot_count`; only the sender writes `published` and the slots
 //! between the two, only the receiver writes `consumed`.
@@ -23,7 +23,7 @@ use crate::sample::{Calls, CaseName, Transport};
 
 const WORD_SIZE: usize = size_of::<u64>();
 const RING_SIZE: usize = 256 * 1024;
-/// What an echo has under way fits, or both ends would wait for room.
+/// The messages of an echo under way fit into this ring. Otherwise both ends would wait for room.
 const RING_SIZE_ECHO: usize = 4 << 20;
 const SLOT_COUNT_MIN: usize = 4;
 const SLOT_COUNT_MAX: usize = 8192;
@@ -235,7 +235,7 @@ impl RingSender {
             fence(Ordering::SeqCst);
             let sleeps = self.ring.memory.sleeps;
             if sleeps.load(Ordering::Relaxed) != 0 && sleeps.swap(0, Ordering::Relaxed) != 0 {
-                // There is nobody to be told of a failure, and no cause for one.
+                // A failure has no cause here, and no reader.
                 let _ = futex::wake(sleeps, futex::Flags::empty(), 1);
             }
         }

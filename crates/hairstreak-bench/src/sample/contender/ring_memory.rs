@@ -1,7 +1,7 @@
-//! Where a limit program's ring lies: in memory of this process, or in a memfd that another process maps as well, found
-//! by the path of its descriptor.
+//! The memory of a limit program's ring: memory of this process, or a memfd that another process maps as well. The
+//! other process finds it by the path of its descriptor.
 //!
-//! It is never given back: a process has a few rings, and ends with the sample.
+//! The memory is never freed: a process has a few rings, and ends with the sample.
 
 use std::fs::File;
 use std::io;
@@ -14,7 +14,7 @@ use rustix::mm::{MapFlags, ProtFlags};
 const WORD_SIZE: usize = size_of::<u64>();
 /// Words from one position to the next: on lines of their own.
 const STEP: usize = 128 / WORD_SIZE;
-/// What lies before the slots.
+/// Words before the slots.
 const HEAD: usize = 3 * STEP;
 
 /// The memory of one ring, all 0 at first.
@@ -26,7 +26,7 @@ pub struct RingMemory {
     pub consumed: &'static AtomicU64,
     /// Not 0: the receiver sleeps on it.
     pub sleeps: &'static AtomicU32,
-    /// Of the slots.
+    /// The words of the slots.
     pub words: &'static [AtomicU64],
 }
 
@@ -47,7 +47,7 @@ impl RingMemory {
         Ok((memory, path))
     }
 
-    /// What another process has made.
+    /// Opens memory that another process has made.
     pub fn open(path: &str, word_count: usize) -> io::Result<Self> {
         let file = File::options().read(true).write(true).open(path)?;
         Self::map(file.as_fd(), word_count)
@@ -60,7 +60,7 @@ impl RingMemory {
             rustix::mm::mmap(std::ptr::null_mut(), count * WORD_SIZE, access, MapFlags::SHARED, file, 0)?
         };
         // SAFETY: `count` words, aligned to a page, mapped for as long as the process lives; as atomics they may be
-        // written by another process, and nobody shrinks the file.
+        // written by another process, and no process shrinks the file.
         Ok(Self::of(unsafe { std::slice::from_raw_parts(start.cast(), count) }))
     }
 

@@ -108,7 +108,7 @@ fn receive_all<R: Receiving>(mut receiver: R, task: &Task, gate: &Barrier) -> Re
     Ok(Span { start, end, timed_count: count - first_count })
 }
 
-/// One call of the kind the task asks for; gives how many messages it brought.
+/// Makes one call of the task's kind. Returns the number of messages received.
 fn receive_some<R: Receiving>(receiver: &mut R, task: &Task, count: u64) -> Result<u64> {
     match task.calls {
         Calls::One | Calls::Handle | Calls::Spin => {

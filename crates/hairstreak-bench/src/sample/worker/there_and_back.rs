@@ -39,7 +39,7 @@ pub fn measure_round_trips<C: Contender>(
     Ok(Measurement { timed_count, elapsed_s, usage: Usage::now()?.since(&before) })
 }
 
-/// The peer: returns what it gets.
+/// The peer: returns the messages that it gets.
 pub fn serve_round_trips<C: Contender>(
     contender: &C,
     task: &Task,
@@ -63,7 +63,7 @@ pub fn serve_round_trips<C: Contender>(
     Ok(Measurement { usage: Usage::now()?.since(&before), ..Measurement::default() })
 }
 
-/// The measurer: keeps as many under way as the task says.
+/// The measurer: keeps the task's number of messages under way.
 pub fn measure_echoes<C: Contender>(
     contender: &C,
     task: &Task,
@@ -102,7 +102,7 @@ fn send<S: Sending>(client: &mut S, task: &Task, body: &[u8], count: u64) -> Res
     }
 }
 
-/// One call; gives how many messages it brought.
+/// Makes one call. Returns the number of messages received.
 fn receive<R: Receiving>(client: &mut R, task: &Task, received: u64) -> Result<u64> {
     match task.calls {
         Calls::Batch => {
@@ -116,7 +116,7 @@ fn receive<R: Receiving>(client: &mut R, task: &Task, received: u64) -> Result<u
     }
 }
 
-/// The peer: returns what it gets.
+/// The peer: returns the messages that it gets.
 pub fn serve_echoes<C: Contender>(
     contender: &C,
     task: &Task,

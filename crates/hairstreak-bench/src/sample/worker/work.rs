@@ -27,7 +27,7 @@ pub fn take_part(task: &str) -> Result<()> {
         (ContenderName::Ours, _) => work_as::<Ours>(&task, orders),
         (ContenderName::Libzmq, _) => work_as::<Libzmq>(&task, orders),
         (ContenderName::Limit, Transport::Tcp) => work_as::<StreamLimit>(&task, orders),
-        // The cipher's limit is one of streams; what goes over the socket beside it does not count.
+        // The cipher's limit concerns streams; other traffic on the socket does not count.
         (ContenderName::Limit, _) if task.case == CaseName::Curve => work_as::<StreamLimit>(&task, orders),
         (ContenderName::Limit, Transport::Ipc | Transport::Shm | Transport::Inproc) => {
             work_as::<RingLimit>(&task, orders)
@@ -57,7 +57,7 @@ fn work_as<C: Contender>(task: &Task, orders: mpsc::Receiver<()>) -> Result<()> 
         Role::Both => measure_both(&contenders, task)?,
     };
     Answer::Measured(measurement).print()?;
-    // Until the benchmark says so a peer may be behind.
+    // A peer may be behind until the benchmark's order comes.
     let _ = orders.recv();
     Ok(())
 }
@@ -95,7 +95,7 @@ fn measure<C: Contender>(
     }
 }
 
-/// The peer: connects, sends or returns, and stays until told to finish.
+/// The peer: connects, sends or returns, and stays until the order to finish.
 fn serve<C: Contender>(
     contenders: &[C],
     task: &Task,
@@ -111,8 +111,8 @@ fn serve<C: Contender>(
     }
 }
 
-/// Where both ends are threads of this process, or look instead of sleeping, each keeps to a core: those that receive
-/// begin with the first, those that send with the second.
+/// Keeps each thread to a core of its own if both ends are threads of this process, or spin instead of sleeping.
+/// Receivers begin with the first core, senders with the second.
 pub(super) fn keep_apart(task: &Task, index: usize, sends: bool) {
     if task.role == Role::Both || task.calls == Calls::Spin {
         cores::keep_to(2 * index + usize::from(sends));

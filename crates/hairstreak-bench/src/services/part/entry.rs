@@ -69,7 +69,7 @@ pub(super) fn meet(client: &mut impl Asks, worker_count: u8) -> Result<()> {
     Ok(())
 }
 
-/// Asks as the task says, `body` each time, and checks that it comes back.
+/// Sends the task's requests, each with `body`, and checks that it comes back.
 pub(super) fn measure(client: &mut impl Asks, task: &Task, body: &[u8]) -> Result<Measurement> {
     let (before, start) = (Usage::now()?, Instant::now());
     for number in 0..task.request_count {

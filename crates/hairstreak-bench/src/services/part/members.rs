@@ -18,7 +18,7 @@ use crate::sample::failed;
 
 const ANY_PORT: &str = "tcp://127.0.0.1:*";
 const SERVICE: &str = "echo";
-/// Requests that a worker says it may have.
+/// The capacity that a worker announces, in requests.
 pub const CAPACITY: u32 = 512;
 /// Requests that a stocked plain worker has.
 pub const PLAIN_CAPACITY: u16 = 16;
@@ -87,7 +87,7 @@ fn work(endpoint: &str, number: u8) -> Result<Infallible> {
         _ => Ok(request.frames().iter().cloned().collect()),
     });
     reply.map_err(failed("Worker::run"))?;
-    // Nobody asked it to leave.
+    // No thread asked the worker to leave.
     bail!("the worker has ended")
 }
 

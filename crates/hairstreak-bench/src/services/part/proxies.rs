@@ -13,7 +13,7 @@ use super::entry::{Asks, end, measure, spawn};
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType, failed};
 
 const ANY_PORT: &str = "tcp://127.0.0.1:*";
-/// Who waits leaves the processor to the two others before it sleeps: the next message is theirs to bring.
+/// The time that a waiting thread yields the processor to the two others before it sleeps: they bring the next message.
 pub const YIELD_US: u64 = 100;
 
 /// The one process.
@@ -37,7 +37,7 @@ fn pass_on(bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible> {
     bound.send(endpoints).context("a thread of this process gave up")?;
     let mut proxy = Proxy::new(&frontend, &backend).map_err(failed("Proxy::new"))?;
     proxy.run().map_err(failed("Proxy::run"))?;
-    // Nobody told it to end.
+    // No thread told the proxy to end.
     bail!("a proxy without a context")
 }
 

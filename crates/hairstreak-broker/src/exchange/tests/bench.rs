@@ -1,4 +1,4 @@
-//! `Bench`: exchanges and queues by name, so that the tests read like what clients say.
+//! `Bench`: exchanges and queues by name, so that the tests read like the requests of clients.
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
@@ -91,7 +91,7 @@ impl Bench {
         self.route_message(&Routing { headers: Some(headers), ..Routing::new(exchange.as_bytes(), b"") })
     }
 
-    /// Asserts that nothing is left but what each virtual host has.
+    /// Asserts that only the objects of each new virtual host are left.
     pub(super) fn check_nothing_left(&self) {
         assert_eq!(
             (self.exchanges.topology.exchange_count(), self.exchanges.topology.binding_count()),

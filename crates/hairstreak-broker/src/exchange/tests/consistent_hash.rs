@@ -11,7 +11,7 @@ fn routes(bench: &mut Bench) -> Vec<u32> {
     (0..KEY_COUNT).flat_map(|number| bench.route("x", &format!("key {number}"))).collect()
 }
 
-/// How many of the keys go to each queue.
+/// Returns the number of keys that go to each queue.
 fn shares(routes: &[u32], queue_count: u32) -> Vec<usize> {
     (0..queue_count).map(|queue| routes.iter().filter(|route| **route == queue).count()).collect()
 }
@@ -101,7 +101,7 @@ fn a_header_or_a_property_may_be_hashed_instead_of_the_key() {
             queues.extend(routed);
         }
         assert_eq!(queues.len(), 8, "{name}");
-        // Without what is hashed, all messages go to one queue.
+        // Without a value to hash, all messages go to one queue.
         assert_eq!(bench.route(name, "a"), bench.route(name, "b"));
     }
 }

@@ -39,7 +39,7 @@ fn one_queue_is_chosen_whatever_comes_and_goes() {
 fn a_choice_is_never_cacheable() {
     let mut bench = Bench::bound("load_balancing", &[""]);
     assert_eq!(bench.try_route(&Routing::new(b"x", b"")).unwrap().1, Cacheable::No);
-    // Nor is what leads to it.
+    // A route that leads to it is not cacheable either.
     bench.declare("y", "topic");
     bench.bind_exchange("x", "y", "#");
     assert_eq!(bench.try_route(&Routing::new(b"y", b"")).unwrap(), (vec![0], Cacheable::No));

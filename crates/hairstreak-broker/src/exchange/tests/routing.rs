@@ -1,4 +1,4 @@
-//! Routing whatever the types: the default exchange, routes that were taken before, and alternate exchanges.
+//! Routing for all exchange types: the default exchange, cached routes, and alternate exchanges.
 
 use hairstreak_wire::amqp::FieldTable;
 

@@ -1,4 +1,4 @@
-//! The types direct, fanout and topic, and what holds for bindings of all types.
+//! The types direct, fanout and topic, and the rules for bindings of all types.
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 

@@ -10,7 +10,7 @@ use crate::exchange::destination::{Destination, Destinations, ExchangeId};
 use crate::queue::QueueId;
 use crate::steps::Steps;
 
-/// The destinations of a node: none, one that one binding leads to, or an index into the [`Ends`].
+/// The destinations of a node: none, the destination of a single binding, or an index into the [`Ends`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct End(u32);
 
@@ -67,7 +67,7 @@ impl Ends {
         }
     }
 
-    /// A binding that led from the end to the destination is gone.
+    /// Removes one binding from the end to the destination.
     pub(super) fn remove(&mut self, end: &mut End, removed: Destination) {
         if end.0 & 3 != 3 {
             if End::of(removed) == Some(*end) {

@@ -2,8 +2,8 @@
 //! word, `#` for any number of words.
 //!
 //! - `topic`: the type
-//! - `trie`: all patterns of an exchange as one tree of words, so that what a message costs depends on its words and not
-//!   on the number of bindings
+//! - `trie`: all patterns of an exchange as one tree of words, so that the cost of a message depends on its words and not on the
+//!   number of bindings
 //! - `nodes`, `word`, `ends`: the nodes of the tree, their words and destinations, in few bytes
 
 mod ends;

@@ -15,12 +15,12 @@ pub(super) const NONE: NodeId = NodeId::MAX;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Node {
     pub(super) word: Word,
-    /// Where the patterns lead that end here.
+    /// Destinations of the patterns that end here.
     pub(super) end: End,
     pub(super) parent: NodeId,
     pub(super) star: NodeId,
     pub(super) hash: NodeId,
-    /// How many children stand for themselves.
+    /// Number of children for literal words.
     pub(super) literal_count: u32,
 }
 
@@ -33,7 +33,7 @@ const _: () = assert!(size_of::<Line>() == 64, "two nodes are a cache line");
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
     lines: Vec<Line>,
-    /// How many nodes there have been at once.
+    /// Largest number of nodes at one time.
     count: u32,
     /// Nodes that are not used.
     free: Vec<NodeId>,
@@ -44,7 +44,7 @@ impl Node {
         Node { word, end: End::NONE, parent, star: NONE, hash: NONE, literal_count: 0 }
     }
 
-    /// Whether nothing is found here or below.
+    /// Returns true if no pattern ends here or below.
     pub(super) fn is_needless(&self) -> bool {
         self.end == End::NONE && self.literal_count == 0 && self.star == NONE && self.hash == NONE
     }

@@ -8,10 +8,10 @@
 //!       +- # ----- error [q3]
 //! ```
 //!
-//! A key is matched word by word, with all nodes that the words so far lead to: the active nodes. Each word leads from an
-//! active node to its child of that word and to its `*`, and a `#` stays active itself. With a node its `#` becomes
-//! active too, because `#` also stands for no word. In the end the active nodes' destinations are found. So a key costs at
-//! most its words times the nodes that match a part of it, whatever the patterns, and nothing is visited twice.
+//! A key is matched word by word, with all nodes that the words so far lead to: the active nodes. Each word leads from an active
+//! node to its child of that word and to its `*`, and a `#` stays active itself. With a node its `#` becomes active too, because
+//! `#` also stands for no word. In the end the active nodes' destinations are found. A key costs at most its words times the
+//! nodes that match a part of it. The number of patterns does not matter, and no node is visited twice.
 //!
 //! Nodes are small, and the children by words are one hash table of all nodes: a word costs a few cache lines, however many
 //! bindings there are.
@@ -30,7 +30,7 @@ use crate::exchange::stamps::Stamps;
 use crate::steps::Steps;
 
 const ROOT: NodeId = 0;
-/// Removed nodes whose numbers are not used again.
+/// Number of removed nodes whose numbers are not reused.
 const LIMBO_COUNT: usize = 4_096;
 
 #[derive(Debug)]
@@ -43,9 +43,9 @@ pub(super) struct Trie {
     ends: Ends,
     /// The lists of active nodes, kept for the next key.
     active: Active,
-    /// Nodes that were removed last. Their numbers are not used again yet, so that a key that is matched in parts finds no other nodes there.
+    /// Nodes removed last. Their numbers are not reused yet, so that a key that is matched in parts finds no other nodes there.
     limbo: VecDeque<NodeId>,
-    /// How many nodes have been removed.
+    /// Number of nodes removed so far.
     removed_count: u64,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct Trie {
 #[derive(Debug, Default)]
 struct Active {
     now: Vec<NodeId>,
-    /// Those of the next step.
+    /// Active nodes of the next step.
     next: Vec<NodeId>,
-    /// The `#` nodes among those of the next step.
+    /// The `#` nodes in `next`.
     hashes: Stamps,
 }
 
@@ -69,7 +69,7 @@ pub(in crate::exchange) struct KeyWay {
     left: Option<usize>,
     /// The active nodes, if the key is matched in parts.
     active: Option<Box<Active>>,
-    /// How many nodes had been removed then.
+    /// Number of nodes that had been removed at that time.
     removed_count: u64,
 }
 
@@ -128,7 +128,7 @@ impl Trie {
         self.ends.add(&mut self.nodes[node].end, destination);
     }
 
-    /// Removes a destination of a pattern, and the nodes that nothing needs any more.
+    /// Removes a destination of a pattern, and the nodes that are no longer needed.
     pub(super) fn remove(&mut self, pattern: &[u8], destination: Destination) {
         let mut node = ROOT;
         for word in words(pattern) {
@@ -153,7 +153,7 @@ impl Trie {
         found: &mut Vec<Destination>,
     ) -> bool {
         let mut active = match way.active.take() {
-            // The numbers of nodes that were removed meanwhile stand for no others.
+            // The numbers of nodes that were removed since are not reused yet.
             Some(active) if self.removed_count - way.removed_count <= LIMBO_COUNT as u64 => *active,
             _ => {
                 *way = KeyWay::default();
@@ -206,7 +206,7 @@ impl Trie {
         true
     }
 
-    /// Goes on from an active node by one word.
+    /// Advances from an active node by one word.
     fn step(&self, id: NodeId, word: &[u8], active: &mut Active) {
         let Node { star, literal_count, word: own_word, .. } = self.nodes[id];
         if literal_count > 0 {
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use crate::queue::QueueId;
 
-    /// Whether a pattern matches a key, by definition.
+    /// Returns true if a pattern matches a key, by definition.
     fn matches(pattern: &[&[u8]], key: &[&[u8]]) -> bool {
         match (pattern, key) {
             ([], key) => key.is_empty(),

@@ -1,4 +1,4 @@
-//! Random operations by seed against a list of messages. There are so many bytes that segments are compacted.
+//! Random operations by seed against a list of messages. The messages have enough bytes to cause compaction.
 
 use hairstreak_testkit::{Rng, Seeds};
 

@@ -16,7 +16,7 @@ fn memory_of(entries: &Entries) -> usize {
     (capacity + entries.first.capacity()) * size_of::<Entry>()
 }
 
-/// Entries beside a map, and the memory that the calls told of.
+/// Entries beside a map, and the memory that the calls reported.
 #[derive(Default)]
 struct Pair {
     entries: Entries,

@@ -1,4 +1,4 @@
-//! Changes of what outlives the node: which there are, and random operations whose changes make the same host again.
+//! Changes of durable objects: the recorded changes, and random operations whose changes create the same host again.
 
 mod world;
 

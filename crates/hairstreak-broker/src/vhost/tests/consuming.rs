@@ -311,7 +311,7 @@ fn the_time_in_which_consumers_are_not_able_is_counted() {
     assert_eq!(capacity(&bench), 0.5);
     bench.pass(2000);
     assert_eq!(capacity(&bench), 0.25);
-    // One message after the other goes to the consumer, and none waits any more.
+    // One message after the other is delivered to the consumer, until none waits.
     bench.ack(channel, 1, false).unwrap();
     bench.ack(channel, 2, false).unwrap();
     bench.pass(2000);

@@ -1,4 +1,4 @@
-//! Counters, as RabbitMQ 3.10.8 showed them after the same operations. What is delivered and settled is in the model, too.
+//! Counters, as RabbitMQ 3.10.8 showed them after the same operations. The model also checks deliveries and settlements.
 
 use super::*;
 use crate::stats::{ChannelStats, DeathStats, Deaths, ExchangeStats, QueueStats};
@@ -102,7 +102,7 @@ fn unroutable_messages_come_back_or_are_dropped_and_confirms_count_on_channels_w
 
 #[test]
 fn a_message_that_names_one_queue_goes_out_whether_or_not_the_queue_is_there() {
-    // The further keys, and the messages that count as gone out.
+    // The further keys, and the number of messages in `publish_out`.
     let rows: [(&str, &[&[u8]], u64); 6] = [
         ("nowhere", &[], 1),
         ("nowhere", &[b"nowhere"], 1),
@@ -121,7 +121,7 @@ fn a_message_that_names_one_queue_goes_out_whether_or_not_the_queue_is_there() {
         let stats = ExchangeStats { publish_in: 1, publish_out: expected };
         assert_eq!(bench.exchange_stats(""), stats, "{key} {extra_keys:?}");
     }
-    // A transaction names its queue when it publishes, and the queue goes before the commit.
+    // A transaction names its queue when it publishes, and the queue is deleted before the commit.
     let (mut bench, channel) = Bench::with_queue(arguments([]));
     bench.host.bind_queue(ALICE, b"q", b"amq.direct", b"k", &arguments([])).unwrap();
     let mut route = Route::new();
@@ -146,7 +146,7 @@ fn a_run_of_messages_is_counted_at_once() {
     bench.host.note_published(channel, &route, run);
     assert_eq!(bench.exchange_stats(""), ExchangeStats { publish_in: 3, publish_out: 3 });
     assert_eq!(bench.channel_stats(channel).messages.publish, 3);
-    // An exchange that is gone counts for no other one.
+    // The counts of a deleted exchange do not go to another one.
     let declaration = crate::exchange::ExchangeDeclaration {
         name: (*b"x").into(),
         kind: (*b"fanout").into(),
@@ -213,7 +213,7 @@ fn the_host_counts_queues_and_channels_that_come_and_go() {
     // A passive declaration counts as none.
     assert_eq!((stats.queues_declared, stats.queues_created, stats.queues_deleted), (2, 1, 1));
     assert_eq!((stats.channels_opened, stats.channels_closed), (2, 1));
-    // The counters of a queue that is gone stay in the sum.
+    // The counters of a deleted queue stay in the sum.
     let expected = QueueStats { publish: 2, deliver: 2, ack: 1, ..QueueStats::default() };
     assert_eq!((stats.classic, stats.quorum), (expected, QueueStats::default()));
 }

@@ -1,4 +1,4 @@
-//! Dead letters: where they go and what is written into them.
+//! Dead letters: their destinations and their headers.
 
 use super::*;
 
@@ -128,7 +128,7 @@ fn a_cycle_without_a_rejection_ends() {
     bench.pass(10);
     assert_eq!((bench.count("a"), bench.count("b")), (0, 0));
     assert_eq!(bench.host.message_counts(), MessageCounts::default());
-    // At once: a queue that sends to itself what it has no room for.
+    // A queue that dead-letters to itself the messages it has no room for: all in one call.
     let own = arguments([
         ("x-max-length", 1.into()),
         ("x-dead-letter-exchange", "".into()),
@@ -204,7 +204,7 @@ fn a_dead_letter_is_delivered_at_once_and_more_than_a_slice_follow() {
     assert_eq!(bench.delivered(), ["a:0", "a:1", "a:2", "a:3"]);
     bench.pass(0);
     assert_eq!(bench.delivered().len(), 6);
-    // A queue that goes sends its letters first.
+    // A deleted queue sends its letters first.
     bench.publish_all("source", &["x", "y", "z", "v", "w"]);
     for _ in 0..5 {
         assert!(bench.get(channel, "source", false).is_some());

@@ -171,7 +171,7 @@ fn a_second_declaration_asks_for_the_same() {
             format!("PRECONDITION_FAILED - inequivalent arg {name} for queue 'q' in vhost '/': {difference}");
         assert_eq!(refused(bench.declare(&declaration)), expected);
     }
-    // The size of an integer, the default type and what means nothing make no difference.
+    // The size of an integer, the default type and unknown arguments make no difference.
     bench.declare(&with("x-max-length", 10_i64.into())).unwrap();
     bench.declare(&with("x-queue-type", "classic".into())).unwrap();
     bench.declare(&with("x-unknown", "any".into())).unwrap();
@@ -197,7 +197,7 @@ fn an_exclusive_queue_is_locked_for_others_and_goes_with_its_connection() {
     let deleted = bench.host.delete_queue(BOB, b"q", false, false, 0, &mut bench.said);
     assert_eq!(refused(deleted), expected);
     assert_eq!(refused(bench.consume_with(other, "b", true, false, &FieldTable::new())), expected);
-    // Anybody may publish.
+    // Any connection may publish.
     bench.consume_no_ack(channel, "a");
     bench.publish_all("q", &["1"]);
     bench.disconnect(ALICE);

@@ -1,4 +1,4 @@
-//! How long queues and their messages live.
+//! Lifetimes of queues and their messages.
 
 use super::*;
 

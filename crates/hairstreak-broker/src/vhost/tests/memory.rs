@@ -152,7 +152,7 @@ fn declare_each(bench: &mut Bench, channel: ChannelId, name: &str, size: usize) 
     ]
 }
 
-/// Takes back what `declare_each` declares.
+/// Removes the objects of `declare_each`.
 fn delete_each(bench: &mut Bench, channel: ChannelId, name: &str, size: usize) {
     bench.delete(name);
     bench.host.exchanges_mut().delete(name.as_bytes(), false).unwrap();
@@ -180,7 +180,7 @@ fn names_and_arguments_have_a_limit() {
     bench.declare(&queue("q", FieldTable::new())).unwrap();
     let channel = bench.open(ALICE);
     declare_each(&mut bench, channel, "a", 100_000).into_iter().for_each(|declared| declared.unwrap());
-    // Objects that are there may be declared again.
+    // Existing objects may be declared again.
     let [queue_again, exchange_again, bound_again, _] = declare_each(&mut bench, channel, "a", 100_000);
     assert_eq!([queue_again, exchange_again, bound_again], [const { Ok(()) }; 3]);
     let refused = declare_each(&mut bench, channel, "b", 0).map(refused);

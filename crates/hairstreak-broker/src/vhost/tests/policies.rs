@@ -1,4 +1,4 @@
-//! Policies act on queues and exchanges that are there, and on those to come. The answers are those of RabbitMQ 3.10.8.
+//! Policies act on existing queues and exchanges, and on later ones. The expected answers come from RabbitMQ 3.10.8.
 
 use std::sync::Arc;
 
@@ -103,13 +103,13 @@ fn the_time_to_expiry_begins_with_the_policy() {
     bench.pass(1_000);
     bench.set_policy(&[("expires", 800.into())]);
     bench.pass(400);
-    // Another policy with the same expiry goes on.
+    // The expiry continues under another policy with the same expiry.
     bench.set_policy(&[("expires", 800.into()), ("max-length", 5.into())]);
     bench.pass(399);
     assert_eq!(bench.host.queue_count(), 1);
     bench.pass(1);
     assert_eq!(bench.host.queue_count(), 0);
-    // A policy that goes takes its expiry along, and a queue with a consumer does not expire.
+    // A removed policy takes its expiry along, and a queue with a consumer does not expire.
     bench.declare(&queue("q", arguments([]))).unwrap();
     bench.pass(500);
     bench.clear_policies();
@@ -300,7 +300,7 @@ impl Bench {
     }
 }
 
-/// Names that come, go and come back between two steps, and other policies that come meanwhile.
+/// Objects that are deleted and declared again between two steps, and policies that change in between.
 #[test]
 fn what_changes_between_two_steps_has_the_newest_policies() {
     let mut bench = Bench::new();
@@ -330,7 +330,7 @@ fn what_changes_between_two_steps_has_the_newest_policies() {
     bench.declare(&quorum("b", arguments([]))).unwrap();
     assert!(bench.host.apply_policies(&mut first, bench.now, &mut bench.said));
     assert_eq!(["a", "b", "c"].map(|name| length_of(&bench, name)), [Some(2), Some(2), Some(2)]);
-    // A policy that goes is matched with nothing where no other is left.
+    // A removed policy needs no match if no other policy is left.
     bench.host.change_policies([PolicyChange::Remove(Scope::User, "p".into())]);
     let mut last = bench.matched(queues);
     assert!(bench.host.apply_policies(&mut last, bench.now, &mut bench.said));
@@ -399,14 +399,14 @@ fn a_turn_shortens_a_queue_by_a_bounded_number() {
     bench.publish_all("q", &["m"]);
     let after = bench.count("q");
     assert!(after > 1 && before - after <= DROPPED_MAX, "{before} to {after}");
-    // The rest goes when the time comes, which is at once.
+    // The rest is dropped at the timeout, which is due at once.
     while bench.host.next_timeout().is_some_and(|due| due <= bench.now) {
         bench.pass(0);
     }
     assert_eq!(bench.count("q"), 1);
 }
 
-/// A declaration takes a bounded number of steps, which are told, and none without policies whose patterns take some.
+/// A declaration takes a bounded number of steps, which are reported. It takes none without policies whose patterns need steps.
 #[test]
 fn the_steps_of_a_declaration_are_told() {
     const POLICIES: usize = 30;

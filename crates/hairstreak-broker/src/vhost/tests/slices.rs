@@ -1,4 +1,5 @@
-//! Operations at their limits: each call does a bounded number of steps, others have their calls in between, and the result is that of one undivided call.
+//! Operations at their limits: each call does a bounded number of steps, and other calls run in between. The result equals the
+//! result of one undivided call.
 
 use super::*;
 use crate::exchange::ExchangeDeclaration;
@@ -40,7 +41,7 @@ impl Bench {
         self.host.step_count() - before
     }
 
-    /// The same, for an operation that must take several calls.
+    /// Calls `in_slices`, and asserts that the operation takes several calls of bounded steps.
     fn divided<T>(&mut self, name: &str, act: impl FnOnce(&mut Bench) -> T) -> T {
         let (result, slices) = self.in_slices(act);
         assert!(slices.call_count > 3, "{name}: {slices:?}");
@@ -197,7 +198,8 @@ fn queues_that_come_and_go_while_a_message_is_on_its_way_do_not_confuse_it() {
         bench.slice();
     }
     assert!(bench.host.has_to_wait(ALICE));
-    // A message of somebody else comes meanwhile, to a queue that has the slow one and to a queue that does not: the last ones come first.
+    // Another publisher's message comes meanwhile, to a queue that has the slow one and to a queue that does not. The last queues
+    // come first.
     bench.publish_all("q0", &["quick"]);
     bench.publish_all(&last, &["quick"]);
     // A queue that does not have the message is deleted, and another queue gets its number and its name.
@@ -350,7 +352,7 @@ fn a_transaction_that_holds_many_deliveries_counts_its_steps_and_gives_them_back
     bench.publish_many("q", COUNT);
     bench.in_slices(|bench| bench.consume(channel, "c"));
     let before = bench.host.step_count();
-    // Most of the deliveries, so that their gaps go, and those at the front.
+    // Most of the deliveries, so that their gaps are removed, and the deliveries at the front.
     let singles = (1..=COUNT as u64).filter(|tag| tag % 3 != 0);
     singles.for_each(|tag| assert_eq!(bench.host.hold(channel, tag, false).unwrap(), 1));
     let rest = bench.host.hold(channel, 0, true).unwrap();
@@ -409,7 +411,7 @@ fn a_new_consumer_gets_very_many_messages_in_slices_and_in_order() {
     let channel = bench.open(ALICE);
     bench.divided("consume", |bench| {
         bench.consume_no_ack(channel, "c");
-        // The message that comes meanwhile is behind those that wait.
+        // The message that arrives meanwhile stands behind the waiting messages.
         bench.publish_all("q", &["last"]);
     });
     let bodies: Vec<String> = bench.take_deliveries().into_iter().map(|delivery| delivery.body).collect();

@@ -75,7 +75,7 @@ fn a_queue_shows_the_time_of_its_first_message() {
     publish(&mut bench, Some(400));
     assert_eq!(time(&bench), Some(400));
 
-    // The first deliveries of the channel are those of another queue.
+    // The first deliveries of the channel come from another queue.
     let (mut bench, channel) = Bench::with_queue(arguments([]));
     bench.declare(&queue("other", arguments([]))).unwrap();
     bench.publish_all("other", &["1", "2"]);
@@ -120,7 +120,7 @@ fn a_consumer_shows_what_it_asked_for_and_what_it_has() {
     assert_eq!((shown.no_ack, shown.is_exclusive, shown.is_active), (false, false, true));
     assert_eq!((shown.prefetch_count, shown.unacknowledged), (3, 3));
     assert_eq!(bench.host.consumers_of_queue(b"q").len(), 1);
-    // A cancelled consumer with deliveries is none any more.
+    // A cancelled consumer with deliveries is no longer a consumer.
     bench.cancel(channel, "c");
     assert_eq!(consumers(&bench), []);
     assert_eq!(bench.host.consumer_count(), 0);
@@ -257,7 +257,7 @@ fn a_deleted_queue_with_deliveries_is_not_listed() {
     assert_eq!(all, []);
 }
 
-/// A binding is found by its ends, its key and its arguments, whatever their order is.
+/// A binding is found by its ends, its key and its arguments, in any order of the arguments.
 #[test]
 fn a_binding_is_found_by_all_of_its_fields() {
     let (mut bench, _) = Bench::with_queue(arguments([]));

@@ -23,7 +23,7 @@ const SEARCHED_PER_STEP: usize = 8;
 pub struct Got {
     /// The delivery tag.
     pub delivery_tag: u64,
-    /// Whether the message was delivered before.
+    /// True if the message was delivered before.
     pub is_redelivered: bool,
     /// The number of messages that still wait.
     pub message_count: u32,
@@ -130,7 +130,7 @@ fn take_front<O: HostOutbox>(
 ) -> bool {
     let Some(front) = turn.parts.queues.get(id).ready.front().copied() else { return false };
     let body_size = turn.parts.remove_front(id, &front);
-    // The count of messages leaves out those that have expired.
+    // The count of messages leaves out expired messages.
     expire_fronts(turn, id);
     let queue = turn.parts.queues.get_mut(id);
     if !no_ack {

@@ -7,7 +7,7 @@ use crate::vhost::credit::touch;
 use crate::vhost::letters::Letter;
 use crate::vhost::parts::{Parts, Turn};
 
-/// Drops expired messages at the front of a queue. Returns whether none is left; the others follow at once.
+/// Drops expired messages at the front of a queue. Returns true if none is left; the others follow at once.
 pub(super) fn expire_fronts<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> bool {
     while let Some(front) = turn.parts.queues.get(id).ready.expired_front(turn.now) {
         if turn.budget == 0 {
@@ -24,7 +24,7 @@ pub(super) fn expire_fronts<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) 
     next_expiry > turn.now
 }
 
-/// Drops the oldest messages of a queue that is too long, as far as there are steps. The rest goes in the next call.
+/// Drops the oldest messages of a queue that is too long, as far as there are steps. The rest is dropped in the next call.
 pub(super) fn shorten<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     while turn.parts.queues.get(id).has_to_shorten() {
         let Some(front) = turn.parts.queues.get(id).ready.front().copied() else { break };
@@ -39,7 +39,8 @@ pub(super) fn shorten<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     }
 }
 
-/// Counts the death of a message that is in no list any more. The message is a dead letter if its queue has an exchange for them.
+/// Counts the death of a message that was removed from its list. The message is a dead letter if its queue has an exchange for
+/// them.
 pub(super) fn bury(parts: &mut Parts, id: QueueId, message: MessageId, reason: Reason) {
     let queue = parts.queues.get(id);
     let (kind, has_letters) = (queue.kind, queue.settings.dead_letter.is_some());

@@ -14,16 +14,16 @@ use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::unacked::Settlement;
 use crate::vhost::{ChannelId, ConnectionId, ConsumerId, HostOutbox};
 
-/// The steps of a consumer that goes.
+/// Steps of the removal of a consumer.
 const CONSUMER_STEPS: usize = 4;
 /// Consumers of the same queue or channel that are passed over in one step.
 const PASSED_PER_STEP: usize = 64;
-/// Consumers that are cancelled at once.
+/// Number of consumers that are cancelled in one call.
 const CANCELLED_COUNT: usize = 256;
-/// The steps of a queue that goes.
+/// Steps of the removal of a queue.
 const QUEUE_STEPS: usize = 16;
 
-/// Takes a consumer out of its channel and its queue. Returns the queue if it has to go with its last consumer.
+/// Removes a consumer from its channel and its queue. Returns the queue if it must be deleted with its last consumer.
 pub(super) fn remove_consumer<O: HostOutbox>(turn: &mut Turn<'_, O>, id: ConsumerId) -> Option<QueueId> {
     unstall(turn.parts, id);
     let consumer = turn.parts.consumers.get(id);
@@ -103,7 +103,7 @@ pub(in crate::vhost) fn delete_named<O: HostOutbox>(
     Ok(message_count)
 }
 
-/// Deletes a queue with the messages that wait. The consumers are told.
+/// Deletes a queue with its waiting messages. The consumers are notified.
 pub(in crate::vhost) fn delete_queue<O: HostOutbox>(
     turn: &mut Turn<'_, O>,
     id: QueueId,
@@ -122,7 +122,7 @@ pub(in crate::vhost) fn delete_queue<O: HostOutbox>(
     }
 }
 
-/// The queue has nothing left, and goes.
+/// Removes an empty queue.
 fn forget_queue(parts: &mut Parts, id: QueueId) {
     parts.exchanges.topology.forget_queue(id);
     parts.timers.cancel(id);
@@ -149,9 +149,9 @@ fn begin_closing(parts: &mut Parts, id: ChannelId) {
     }
 }
 
-/// Goes on with closing a channel. Returns whether the channel is closed.
+/// Continues to close a channel. Returns true if the channel is closed.
 pub(super) fn go_on_closing<O: HostOutbox>(turn: &mut Turn<'_, O>, id: ChannelId) -> bool {
-    // Consumers go first, so that nothing that returns is delivered to the channel that goes.
+    // Consumers are removed first, so that no returned message is delivered to the closing channel.
     while let Some(consumer) = turn.parts.channels.get(id).consumers.first().copied() {
         if turn.parts.steps.are_spent() {
             return false;
@@ -176,7 +176,7 @@ pub(super) fn go_on_closing<O: HostOutbox>(turn: &mut Turn<'_, O>, id: ChannelId
     true
 }
 
-/// Goes on with a connection that leaves. Returns whether it has left.
+/// Continues to remove a connection. Returns true if it has left.
 pub(super) fn go_on_leaving<O: HostOutbox>(turn: &mut Turn<'_, O>, id: ConnectionId) -> bool {
     while let Some(channel) = turn.parts.channels.connection_mut(id).channels.first().copied() {
         turn.parts.steps.charge(CONSUMER_STEPS);
@@ -205,7 +205,8 @@ fn begin_deletion(parts: &mut Parts, id: QueueId) -> bool {
     !std::mem::replace(&mut queue.is_going, true)
 }
 
-/// Goes on with deleting a queue, which keeps its name until its bindings are gone. Returns the messages that waited if the queue is gone.
+/// Continues to delete a queue, which keeps its name until its bindings are removed. Returns the waiting messages when the queue
+/// is deleted.
 pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> Option<Ready> {
     while turn.parts.queues.get(id).counts.unwritten_letters > 0 {
         if turn.parts.steps.are_spent() || !write_next_letter(turn) {

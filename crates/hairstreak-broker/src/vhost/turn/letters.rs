@@ -32,7 +32,7 @@ pub(super) fn write_letters<O: HostOutbox>(turn: &mut Turn<'_, O>) -> bool {
     turn.parts.letters.is_empty()
 }
 
-/// Publishes the first dead letter, or goes on with it. Returns false if the steps are spent before its end.
+/// Publishes the first dead letter, or continues with it. Returns false if the steps are spent before its end.
 pub(super) fn write_next_letter<O: HostOutbox>(turn: &mut Turn<'_, O>) -> bool {
     let (letter, mut rest) = match turn.parts.letters.pop() {
         Some(next) => next,
@@ -154,7 +154,7 @@ fn send_letter<O: HostOutbox>(
     turn.parts.letters.body = copied;
 }
 
-/// Publishes a dead letter. `rest`: the letter, if it goes on in a later call. Returns whether it is written.
+/// Publishes a dead letter. `rest`: the letter, if it continues in a later call. Returns true if it is written.
 fn write_letter<O: HostOutbox>(
     turn: &mut Turn<'_, O>,
     letter: &Letter,

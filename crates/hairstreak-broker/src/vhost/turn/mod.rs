@@ -6,18 +6,19 @@
 //!   expiry, reject, too long ---> letters ---> enqueue
 //! ```
 //!
-//! An operation that finds its steps spent goes on in a later call (`progress`).
+//! An operation that runs out of steps continues in a later call (`progress`).
 //!
 //! `VirtualHost` ends each call with `progress::finish`: touched queues are dispatched, then dead letters find their queues.
 //!
-//! Files, each of which uses those before it:
+//! Files, each of which uses the files before it:
 //! - `deaths`, `dispatch`, `publish`, `letters`: the way of a message into a queue, to a consumer, and to the queues of dead letters
 //! - `settle`: acknowledgements and rejections
 //! - `leave`, `consume`: channels, queues and consumers go; consumers come
 //! - `policies`: other policies apply to objects
 //! - `progress`: the end of each call, expiry, and operations that go on
 //!
-//! Invariant between two calls: a queue with messages that have not expired has no consumer with credit, or is touched and dispatched in the next call.
+//! Invariant between two calls: a queue with messages that have not expired has no consumer with credit, or is touched and
+//! dispatched in the next call.
 
 pub(super) mod consume;
 mod deaths;

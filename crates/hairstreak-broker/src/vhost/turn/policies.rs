@@ -7,7 +7,7 @@
 //!   apply_policies    existing objects change; again until the slice is done
 //! ```
 //!
-//! Each queue and exchange knows the generation of the policies that apply to it. If several changes come at once, the first
+//! Each queue and exchange stores the generation of the policies that apply to it. If several changes come at once, the first
 //! change brings an object to the newest generation.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::vhost::HostOutbox;
 use crate::vhost::credit::touch;
 use crate::vhost::parts::{Parts, Turn};
 
-/// The positions that one slice looks at.
+/// Number of positions in one slice.
 pub(in crate::vhost) const POLICY_SLICE_MAX: usize = 256;
 
 /// Copies the names of objects that other policies may apply to, from a position on.
@@ -49,8 +49,8 @@ pub(in crate::vhost) fn slice(parts: &Parts, from: PolicyCursor) -> PolicySlice 
     PolicySlice::new(policies, objects, next)
 }
 
-/// Has policies that were matched act, as far as the budget goes. Returns whether the slice is done. All objects of the slice change before messages
-/// beyond a new length go: dead letters find the queues as they are then.
+/// Applies matched policies, as far as the budget allows. Returns true if the slice is done. All objects of the slice change
+/// before messages beyond a new length are dropped: dead letters find the queues in their new state.
 pub(in crate::vhost) fn apply<O: HostOutbox>(turn: &mut Turn<'_, O>, slice: &mut PolicySlice) -> bool {
     let mut left = turn.budget;
     while left > 0
@@ -73,8 +73,8 @@ pub(in crate::vhost) fn apply<O: HostOutbox>(turn: &mut Turn<'_, O>, slice: &mut
     slice.is_done()
 }
 
-/// Applies policies to an object, unless the object already has newer policies: by its declaration, or by another change. Returns false if that needs
-/// another turn.
+/// Applies policies to an object, unless the object already has newer policies: by its declaration, or by another change. Returns
+/// false if the work needs another turn.
 fn change_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object) -> bool {
     let Object { name, kind, applied } = object;
     match (kind, turn.parts.queues.find(name)) {

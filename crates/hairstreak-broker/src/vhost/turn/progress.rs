@@ -30,7 +30,7 @@ pub(in crate::vhost) fn handle_timeout<O: HostOutbox>(turn: &mut Turn<'_, O>) {
     if are_chores_first {
         go_on_with_chores(turn);
     }
-    // Letters go first, so that no more of them wait than one call leaves.
+    // Letters are written first, so that their number stays within the output of one call.
     write_letters(turn);
     while !turn.parts.steps.are_spent()
         && let Some(id) = turn.parts.timers.pop_message_expiry(turn.now)
@@ -49,7 +49,7 @@ pub(in crate::vhost) fn handle_timeout<O: HostOutbox>(turn: &mut Turn<'_, O>) {
     }
     if !are_chores_first {
         go_on_with_chores(turn);
-        // Timers that are due at once must not keep the chores waiting.
+        // Timers that are due at once must not delay the chores.
         turn.parts.are_chores_first = turn.parts.steps.are_spent();
     }
 }
@@ -57,13 +57,13 @@ pub(in crate::vhost) fn handle_timeout<O: HostOutbox>(turn: &mut Turn<'_, O>) {
 fn expire_queue<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     let queue = turn.parts.queues.get(id);
     let Some(expires_ms) = queue.settings.expires_ms else { return };
-    // The last consumer that goes sets the timer again.
+    // The removal of the last consumer sets the timer again.
     if queue.consumers.is_empty() && queue.used_at.saturating_add(expires_ms) <= turn.now {
         delete_queue(turn, id, None);
     }
 }
 
-/// Goes on with an operation. Returns whether it is done.
+/// Continues an operation. Returns true if it is done.
 fn work<O: HostOutbox>(turn: &mut Turn<'_, O>, chore: &mut Chore) -> bool {
     match chore {
         Chore::Settle { channel, last, settlement } => {
@@ -85,7 +85,7 @@ fn work<O: HostOutbox>(turn: &mut Turn<'_, O>, chore: &mut Chore) -> bool {
     }
 }
 
-/// Goes on with each chore in turn, as far as there are steps.
+/// Continues each chore in turn, as far as there are steps.
 fn go_on_with_chores<O: HostOutbox>(turn: &mut Turn<'_, O>) {
     for _ in 0..turn.parts.chores.count() {
         if turn.parts.steps.are_spent() {

@@ -75,8 +75,8 @@ pub(in crate::vhost) fn resolve_names(parts: &Parts, named: &mut NamedRoute, rou
     route.unrouted = named.unrouted.take();
 }
 
-/// Counts messages that a channel has published to an exchange. `counted_queue_count` is the number of queues that the exchange counts, and `queue_count`
-/// the number of queues that are there.
+/// Counts messages that a channel has published to an exchange. `counted_queue_count` is the number of queues that the exchange
+/// counts, and `queue_count` the number of existing queues.
 pub(in crate::vhost) fn note_published(
     parts: &mut Parts,
     channel: ChannelId,
@@ -193,7 +193,7 @@ pub(super) fn enqueue<O: HostOutbox>(
     true
 }
 
-/// Appends the message that has arrived to those that wait.
+/// Appends the arrived message to the waiting ones.
 #[inline]
 fn keep<O: HostOutbox>(
     turn: &mut Turn<'_, O>,
@@ -237,7 +237,7 @@ fn pass_over_cycles(parts: &Parts, publishing: &mut Publishing) {
     });
 }
 
-/// A message is in all its queues: it counts, and its publisher has the outcome, if its channel is there.
+/// Ends a message that is in all its queues: counts it, and reports the outcome to its publisher, if its channel exists.
 fn end_publishing(parts: &mut Parts, by: PublishedBy, publishing: &mut Publishing) {
     let queue_count = publishing.targets.len();
     let run = PublishRun::one(publishing.published, by.is_mandatory);
@@ -263,7 +263,7 @@ fn refuse(parts: &mut Parts, id: QueueId, message: &Message<'_>, stored: &mut Op
     }
 }
 
-/// A message that begins its way to these queues, and to those at the end of the rest of its route.
+/// Creates the state of a message to these queues, and to the queues at the end of the rest of its route.
 pub(super) fn publishing<O: HostOutbox>(
     turn: &Turn<'_, O>,
     by: Option<PublishedBy>,
@@ -285,7 +285,7 @@ pub(super) fn publishing<O: HostOutbox>(
     })
 }
 
-/// Goes on with a message. Returns whether all its queues have it.
+/// Continues a message. Returns true if all its queues have it.
 pub(super) fn go_on_publishing<O: HostOutbox>(turn: &mut Turn<'_, O>, publishing: &mut Publishing) -> bool {
     if !go_on_routing(turn, publishing) {
         return false;

@@ -13,12 +13,12 @@ use crate::vhost::parts::Parts;
 use crate::vhost::unacked::{Settlement, Unacked};
 use crate::vhost::{ChannelId, ConsumerId};
 
-/// The most deliveries that are given back at once: the last one first.
+/// Maximum number of deliveries that are returned at once: the last one first.
 const GIVEN_BACK_COUNT: usize = 1_024;
 /// The steps of a delivery that is given back.
 const GIVE_BACK_STEPS: usize = 4;
 
-/// Deliveries that are given back at once, as far as there are steps.
+/// Returns the number of deliveries that are returned at once, as far as there are steps.
 fn given_back_count(steps: &Steps) -> usize {
     GIVEN_BACK_COUNT.min(steps.left() / GIVE_BACK_STEPS + 1)
 }
@@ -115,7 +115,7 @@ pub(in crate::vhost) fn recover(parts: &mut Parts, channel: ChannelId, requeue: 
     settle_all(parts, channel, 0, Settlement::Reject { requeue: true })
 }
 
-/// Deliveries return to their places, the last one first: each is then the first of its queue, which costs least.
+/// Returns deliveries to their places, the last one first: each is then the first of its queue, which is cheapest.
 fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
     parts.channels.get_mut(channel).returned_count += returned.len() as u64;
     let mut dead = Vec::new();

@@ -1,8 +1,8 @@
-//! `hairstreak consume`: writes what is delivered, and acknowledges what has been written.
+//! `hairstreak consume`: writes delivered messages, and acknowledges them once they are written.
 //!
-//! With --count the broker is not to send more messages than are wanted: what it sends too many goes back to the queue, marked as
-//! redelivered. So the last acknowledgements, as many as the prefetch, are kept back until all is written. A queue that is empty
-//! meanwhile ends that: a message must not stay without acknowledgement for as long as it takes.
+//! With --count the broker must not send too many messages: a surplus message goes back to the queue, marked as
+//! redelivered. So the last acknowledgements, as many as the prefetch, are held back until all messages are written. A
+//! queue that falls idle meanwhile ends this: a message must not stay unacknowledged for that long.
 
 use std::time::{Duration, Instant};
 
@@ -22,9 +22,9 @@ use crate::signals;
 
 /// The pattern of all keys of a topic exchange.
 const ALL_KEYS: &str = "#";
-/// How long a queue must have sent nothing before this command asks whether it is empty.
+/// The silence of a queue after which this command asks whether the queue is empty.
 const QUIET_TIME: Duration = Duration::from_millis(50);
-/// How long it must have sent nothing before acknowledgements are not kept back any more.
+/// The silence of a queue after which acknowledgements are no longer held back.
 const IDLE_TIME: Duration = Duration::from_secs(1);
 
 pub fn consume(arguments: &ConsumeArguments) -> Result<(), Failure> {
@@ -95,11 +95,11 @@ struct Consumer<'a> {
     output: Output,
     /// The most messages without an acknowledgement.
     prefetch: u64,
-    /// The delivery tag of the last message that was put, which is how many there were.
+    /// The delivery tag of the last message that was put, which is also the number of messages put.
     written: u64,
     /// Up to this delivery tag.
     acknowledged: u64,
-    /// When the last message came.
+    /// Arrival time of the last message.
     last_came: Instant,
     meter: Meter,
 }
@@ -169,7 +169,7 @@ impl Consumer<'_> {
     /// Ends the consumer before the last acknowledgement, for which the broker would send more.
     fn cancel(&mut self) {
         let cancel = basic::Cancel { consumer_tag: &self.consumer_tag, no_wait: false };
-        // Where this fails the connection ends, and the consumer with it.
+        // If the call fails, the connection ends, and the consumer with it.
         let _ = self.connection.call(&Method::BasicCancel(cancel));
     }
 
@@ -194,12 +194,12 @@ impl Consumer<'_> {
         self.arguments.count.is_some_and(|count| self.written >= count)
     }
 
-    /// How far acknowledging lets the broker send no message too many.
+    /// Returns the last delivery tag whose acknowledgement does not let the broker send too many messages.
     fn acknowledged_max(&self) -> u64 {
         self.arguments.count.map_or(u64::MAX, |count| count - self.prefetch)
     }
 
-    /// When to acknowledge what has been kept back, if there is any.
+    /// Returns the time to acknowledge the messages held back, if there are any.
     fn idle_end(&self) -> Option<Instant> {
         let keeps_back = !self.arguments.no_ack && self.acknowledged < self.written;
         keeps_back.then(|| self.last_came + IDLE_TIME)
@@ -214,7 +214,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// When to give up, or to look whether the queue is empty.
+    /// Returns the time to give up, or to look for an empty queue.
     fn patience_end(&self) -> Option<Instant> {
         match self.arguments.timeout {
             Some(timeout) => Some(self.last_came + timeout),
@@ -224,7 +224,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// Whether no message waits in the queue. One that comes while this is asked is written first.
+    /// Returns `true` if no message waits in the queue. A message that comes during the question is written first.
     fn is_empty(&mut self) -> Result<bool, Failure> {
         let check =
             queue::Declare { queue: self.queue.as_bytes(), passive: true, ..queue::Declare::default() };
@@ -255,7 +255,7 @@ impl Consumer<'_> {
         }
     }
 
-    /// A signal is how following ends.
+    /// Ends the command by a signal, the normal end of following.
     fn stopped(&self, signal: u8) -> Result<(), Failure> {
         if self.patience_end().is_none() && self.arguments.count.is_none() {
             return Ok(());

@@ -1,7 +1,7 @@
 //! `hairstreak consume`: messages of a queue to standard output, or to files.
 //!
-//! - `arguments`: what may be typed
-//! - `output`: where messages go
+//! - `arguments`: the arguments
+//! - `output`: the destination of messages
 //! - `command`: the work
 
 mod arguments;

@@ -1,4 +1,5 @@
-//! `Output`: where messages go. What was put is written when `flush` returns well; after a failure it never does.
+//! `Output`: the destination of messages. A successful `flush` has written all messages put before; after a failure no
+//! later one succeeds.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -13,10 +14,10 @@ use super::arguments::OutputArguments;
 use crate::amqp::value::to_record;
 use crate::failure::Failure;
 
-/// So much is gathered before it is written.
+/// The bytes that are gathered for one write.
 const BUFFER_SIZE: usize = 128 * 1024;
 
-/// Where messages go.
+/// The destination of messages.
 pub struct Output {
     is_json: bool,
     to: To,
@@ -64,11 +65,11 @@ impl Output {
         }
     }
 
-    /// Writes what was gathered.
+    /// Writes the gathered bytes.
     pub fn flush(&mut self) -> Result<(), Failure> {
         let To::Stream { file, gathered, has_failed, .. } = &mut self.to else { return Ok(()) };
         if *has_failed {
-            // It has been told why, and what is missing cannot be written behind the gap.
+            // The failure has been reported. Later bytes cannot be written after the gap.
             return Err(Failure::quiet(1));
         }
         let written = file.write_all(gathered);

@@ -159,7 +159,7 @@ impl MessageArguments {
 }
 
 impl FormArguments {
-    /// How many messages are told apart in what is read; None: it is one.
+    /// Returns the framing that splits the input into messages; `None` if the input is one message.
     pub fn framing(&self) -> Option<Framing> {
         match (self.lines || self.json && self.body.is_none(), self.null, self.length) {
             (true, _, _) => Some(Framing::Lines),

@@ -1,4 +1,4 @@
-//! `hairstreak publish`: sends what the source gives while the window has room, and counts what the broker says to it.
+//! `hairstreak publish`: sends the messages of the source while the window has room, and counts the broker's confirms.
 
 use hairstreak_amqp::{CHANNEL, Connection, Event};
 use hairstreak_wire::amqp::{FieldTable, Method, basic, confirm, encode_body, encode_content_header};
@@ -16,7 +16,7 @@ use crate::numbers::{grouped, messages};
 use crate::output::{note, print};
 use crate::signals;
 
-/// So much may wait to be sent.
+/// The most bytes that may wait to be sent.
 const OUTPUT_SIZE_MAX: usize = 1 << 20;
 
 pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
@@ -161,7 +161,7 @@ enum Sent {
     End,
 }
 
-/// Sends the message of a JSON object. The options go before what it says.
+/// Sends the message of a JSON object. Options override the fields of the object.
 fn send_record(
     connection: &mut Connection,
     arguments: &PublishArguments,
@@ -201,7 +201,7 @@ fn encode(
     encode_body(CHANNEL, body, frame_size_max, output);
 }
 
-/// Says what became of the messages.
+/// Reports the outcome of the messages.
 fn conclude(arguments: &PublishArguments, tally: &Tally, done: Result<(), Failure>) -> Result<(), Failure> {
     let (published, confirmed) = (tally.published(), tally.confirmed);
     let (returned, refused) = (tally.returned, tally.refused);

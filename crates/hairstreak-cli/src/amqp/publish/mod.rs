@@ -1,8 +1,8 @@
 //! `hairstreak publish`: messages to an exchange, each confirmed by the broker.
 //!
-//! - `arguments`: what may be typed
-//! - `source`: where the messages come from
-//! - `tally`: which of them are confirmed
+//! - `arguments`: the arguments
+//! - `source`: the source of the messages
+//! - `tally`: the count of confirmed messages
 //! - `command`: the work
 
 mod arguments;

@@ -1,4 +1,4 @@
-//! `Source`: where the messages come from: one that is repeated, or many that are told apart in a stream.
+//! `Source`: the source of the messages: one repeated message, or the messages of a stream.
 
 use std::fs::File;
 use std::io::{self, Read, stdin};
@@ -10,12 +10,12 @@ use hairstreak_process::Splitter;
 use super::arguments::FormArguments;
 use crate::failure::Failure;
 
-/// The largest message that is told apart in a stream: RabbitMQ takes no larger ones.
+/// The largest message of a stream: RabbitMQ takes no larger ones.
 const RECORD_BYTES_MAX: usize = 512 << 20;
 /// Read at once, of a message that is all of its input.
 const READ_SIZE: usize = 128 * 1024;
 
-/// Where the messages come from.
+/// The source of the messages.
 pub struct Source {
     /// The unread rest of the input.
     input: Option<File>,

@@ -15,7 +15,7 @@ pub struct Tally {
     pub refused: u64,
     /// They came back before their confirm: no queue has them.
     pub returned: u64,
-    /// Why the last of these did.
+    /// The reason of the last return.
     pub returned_for: String,
 }
 
@@ -52,7 +52,7 @@ impl Tally {
         self.confirmed += self.settle(delivery_tag, multiple);
     }
 
-    /// The same for messages that it could not take.
+    /// The broker could not take this message; with `multiple` all up to it, and all there are if it is 0.
     pub fn refuse(&mut self, delivery_tag: u64, multiple: bool) {
         self.refused += self.settle(delivery_tag, multiple);
     }

@@ -16,7 +16,7 @@ macro_rules! properties {
         }
 
         impl PropertyValues {
-            /// Those of `other` where there are none.
+            /// Fills missing properties from `other`.
             pub fn or(self, other: &PropertyValues) -> PropertyValues {
                 PropertyValues {
                     $($text: self.$text.or_else(|| other.$text.clone()),)*

@@ -19,7 +19,7 @@ use super::json::{BASE64, from_headers, to_headers};
 use super::properties::PropertyValues;
 use super::text::Text;
 
-/// A message as an object, as far as it says something.
+/// A message as an object, with the fields that are set.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -50,7 +50,7 @@ impl Record {
     }
 }
 
-/// Why a text is no message.
+/// The reason for which a text is no message.
 #[derive(Debug, Error)]
 pub enum RecordError {
     #[error("it is no JSON object with a message: {0}")]
@@ -59,7 +59,7 @@ pub enum RecordError {
     Field(&'static str, String),
 }
 
-/// A message to publish, as far as the object says it.
+/// A message to publish, with the fields that the object has.
 pub struct Published {
     pub exchange: Option<Text>,
     pub key: Option<Text>,

@@ -1,4 +1,4 @@
-//! `NamedValue`: NAME=VALUE as it is typed. A value that is JSON is what JSON says; any other is a string.
+//! `NamedValue`: NAME=VALUE as it is typed. A value that is JSON has JSON's meaning; any other is a string.
 //!
 //! ```text
 //! x-max-length=10        an integer          id="10"            a string
@@ -52,7 +52,7 @@ pub fn short_string(text: &str) -> Result<String, String> {
 fn typed(text: &str) -> Result<FieldValue, String> {
     match serde_json::from_str(text) {
         Ok(json) => to_value(&json),
-        // Nobody means such a string.
+        // A text that begins so is meant as JSON, not as a string.
         Err(error) if text.starts_with(['{', '[', '"']) => Err(format!("the value is no JSON: {error}")),
         Err(_) => Ok(text.into()),
     }

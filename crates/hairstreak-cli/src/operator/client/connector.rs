@@ -18,7 +18,7 @@ use ureq::unversioned::transport::{
 };
 use ureq::{Error, Timeout};
 
-/// Connects to one place, whatever the request says.
+/// Connects to one fixed place; the URL of the request is ignored.
 #[derive(Debug)]
 pub struct ApiConnector {
     pub place: Place,
@@ -94,7 +94,7 @@ impl Transport for ApiTransport {
         }
     }
 
-    /// A server that has more to say than its answer is about to end the connection.
+    /// A server that sends more than its answer is about to end the connection.
     fn is_open(&mut self) -> bool {
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let is_readable = poll(&mut [PollFd::new(&self.stream, PollFlags::IN)], Some(&now));

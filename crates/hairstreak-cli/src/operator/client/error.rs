@@ -1,4 +1,4 @@
-//! `HttpError`: why the API did not do what it was asked.
+//! `HttpError`: the reason for which a request to the API failed.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::failure::Failure;
 
-/// Why the API did not do what it was asked. `place` is the host and the port.
+/// The reason for which a request to the API failed. `place` is the host and the port.
 #[derive(Debug, Error)]
 pub enum HttpError {
     #[error(transparent)]
@@ -20,10 +20,10 @@ pub enum HttpError {
     ConnectTimeout { place: String, seconds: u64 },
     #[error("no answer from {place} for {seconds} s to {request}")]
     Silence { place: String, seconds: u64, request: String },
-    /// 401: the login, or what the user may not do.
+    /// 401: the login failed, or the user lacks a right.
     #[error("{place} refuses user '{user}': {reason}")]
     Refused { place: String, user: String, reason: String },
-    /// 404. What is missing is for the caller to say, who knows what the path names.
+    /// 404. The caller names the missing object, because the caller knows the meaning of the path.
     #[error("not found: {0}")]
     Missing(String),
     /// In the API's words.

@@ -19,9 +19,9 @@ use crate::line::one_line;
 
 /// The longest answer, in bytes. A page of a list has a few hundred kilobytes, the definitions of a node some megabytes.
 const ANSWER_SIZE_MAX: u64 = 256 << 20;
-/// Connecting takes no longer than this, whatever an answer may take.
+/// The time limit for connecting. An answer may take longer.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
-/// So many characters of an answer that is no JSON stand in the error.
+/// The characters that an error shows of an answer that is no JSON.
 const START_LENGTH: usize = 60;
 
 /// The API of one server, as one user.
@@ -33,7 +33,7 @@ pub struct Client {
     timeout: Duration,
 }
 
-/// How an answer begins, and its body.
+/// The beginning of an answer, and its body.
 struct Answer {
     status: u16,
     location: String,
@@ -69,7 +69,7 @@ impl Client {
         self.address.to_string()
     }
 
-    /// The name of the user who logs in.
+    /// The name of the logged-in user.
     pub fn user(&self) -> &str {
         &self.user
     }
@@ -80,7 +80,7 @@ impl Client {
         serde_json::from_slice(&body).map_err(|_| self.no_json(Method::GET, path, 200, &body))
     }
 
-    /// The same, undecoded. The body begins as JSON.
+    /// Returns the body undecoded, as [`Self::get`] would read it. The body begins as JSON.
     pub fn get_bytes(&self, path: &str) -> Result<Vec<u8>, HttpError> {
         let answer = self.ask(Method::GET, path, None, None)?;
         match answer.body.trim_ascii_start().first() {
@@ -116,7 +116,7 @@ impl Client {
         self.ask(Method::DELETE, path, None, None).map(drop)
     }
 
-    /// The same, with a reason that the broker tells those who notice.
+    /// Deletes with a reason, which the broker passes on to affected clients.
     pub fn delete_because(&self, path: &str, reason: &str) -> Result<(), HttpError> {
         self.ask(Method::DELETE, path, None, Some(reason)).map(drop)
     }
@@ -234,12 +234,12 @@ fn request(method: &Method, path: &str) -> String {
     format!("{method} /api/{}", path.split('?').next().unwrap_or(path))
 }
 
-/// Whether the error is one of TLS, which come wrapped.
+/// Returns `true` if the error is a wrapped error of TLS.
 fn is_tls_error(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<TlsError>())
 }
 
-/// The reason, and what may help.
+/// The reason, and a hint.
 fn tls_reason(error: &io::Error) -> String {
     let reason = error.to_string();
     let help = [

@@ -1,9 +1,9 @@
 //! A client of the management HTTP API that RabbitMQ defines: one request at a time, JSON both ways.
 //!
-//! - `address`: where the API is and who logs in
+//! - `address`: the API's URL and user
 //! - `connector`: connections, with TLS or without
-//! - `reason`: what an error of the API says
-//! - `error`: why a request did not work
+//! - `reason`: the text of an error of the API
+//! - `error`: the errors of a request
 //! - `http`: requests and answers
 
 mod address;

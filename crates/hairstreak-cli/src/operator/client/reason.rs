@@ -1,4 +1,4 @@
-//! `reason`: what an error of the API says, as one line.
+//! `reason`: the text of an error of the API, as one line.
 //!
 //! RabbitMQ answers `{"error": "bad_request", "reason": ...}`. Its reason is a text, sometimes with lines and with
 //! HTML's escapes, or an Erlang term: a list of words, of lists, and of texts that are lists of characters.

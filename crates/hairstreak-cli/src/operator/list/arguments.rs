@@ -1,4 +1,4 @@
-//! `ListArguments`: which objects a list has, in what order, and what it says of each.
+//! `ListArguments`: the selection, the order and the columns of a list.
 
 use std::str::FromStr;
 use std::sync::Arc;

@@ -10,7 +10,7 @@ use crate::numbers::grouped;
 /// The name of each power of 1,024 bytes.
 const BYTE_UNITS: [&str; 5] = ["B", "KiB", "MiB", "GiB", "TiB"];
 
-/// The text of a value. What is missing, null or Erlang's undefined is empty.
+/// Returns the text of a value. A missing value, null and Erlang's undefined are empty.
 pub fn cell(value: Option<&Value>, form: Form) -> String {
     let Some(value) = value else { return String::new() };
     match (value, form, value.as_f64()) {
@@ -32,7 +32,7 @@ pub fn cell(value: Option<&Value>, form: Form) -> String {
     }
 }
 
-/// Whether values of this kind end at the right, below each other.
+/// Returns `true` if values of this kind are aligned right.
 pub fn is_numeric(value: Option<&Value>) -> bool {
     value.is_some_and(Value::is_number)
 }

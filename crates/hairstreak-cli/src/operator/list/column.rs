@@ -1,8 +1,8 @@
-//! `Column`: a field of the API's objects, and how people read it.
+//! `Column`: a field of the API's objects, and its form for people.
 
 use serde_json::{Map, Value};
 
-/// A column of a list: a field of the API, its title, and what it measures.
+/// A column of a list: a field of the API, its title, and its unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Column {
     /// The field's name; points lead into objects, as in `message_stats.publish_details.rate`.
@@ -14,7 +14,7 @@ pub struct Column {
 /// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// The type that JSON says.
+    /// JSON decides on the type.
     Any,
     Bytes,
     PerSecond,

@@ -1,7 +1,7 @@
 //! Lists of the API's objects: tables for people, objects on lines for programs.
 //!
-//! - `arguments`: which objects, in what order, which columns
-//! - `column`: a field of the objects, and what it measures
+//! - `arguments`: the selection of objects, their order, the columns
+//! - `column`: a field of the objects, and its unit
 //! - `cell`: a value as text
 //! - `table`: rows below each other as they come
 //! - `pages`: the API's pages

@@ -73,7 +73,7 @@ fn take_array(body: &[u8], take: &mut dyn FnMut(Vec<Value>) -> Result<(), Failur
 
 struct Parts<'a> {
     take: &'a mut dyn FnMut(Vec<Value>) -> Result<(), Failure>,
-    /// Why the taker wants no more.
+    /// The reason for which the taker wants no more rows.
     failure: &'a mut Option<Failure>,
 }
 

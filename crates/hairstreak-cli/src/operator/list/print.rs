@@ -16,7 +16,7 @@ use crate::numbers::grouped;
 use crate::operator::client::Client;
 use crate::output::announce;
 
-/// A field that is added up, and the name of one and of many of what it counts.
+/// A field to add up, then the names of one and of many of the counted things.
 pub type Sum = (&'static str, &'static str, &'static str);
 
 /// A kind of objects that the API lists.
@@ -81,7 +81,7 @@ struct List<'a> {
 impl<'a> List<'a> {
     fn new(arguments: &'a ListArguments, is_json: bool, listing: &'a Listing<'a>) -> List<'a> {
         let known = |path: &str| listing.columns.iter().find(|column| column.path == path);
-        // A column that says the same in each row says nothing.
+        // A column with the same value in each row is useless.
         let is_shown = |column: &&Column| listing.vhost.is_none() || column.title != "vhost";
         let (columns, titles) = match arguments.columns.as_slice() {
             [] => {
@@ -108,7 +108,7 @@ impl<'a> List<'a> {
         if self.is_json { Ok(()) } else { print(&format!("{}\n", one_line(&self.end()))) }
     }
 
-    /// The path with what the API does for us: it sorts, leaves fields out, and compares names.
+    /// The path with the work left to the API: it sorts, leaves fields out, and compares names.
     fn query(&self) -> String {
         let Listing { path, names, sums, .. } = self.listing;
         let mut query = format!("{path}?");

@@ -1,5 +1,5 @@
-//! `Table`: rows below each other as they come. The first part of a list decides the widths; what is wider later widens
-//! the rest.
+//! `Table`: aligned rows, printed as they come. The first part of a list decides the widths. Wider values in later
+//! parts widen the rest.
 
 /// Characters between two columns.
 const GAP: usize = 2;

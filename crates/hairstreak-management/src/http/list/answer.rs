@@ -14,7 +14,8 @@ use crate::http::error::ApiError;
 use crate::http::request::{Bounds, Share};
 use crate::http::response::{Chunks, Response};
 
-/// The rows of a list. Keys are small, and say the order of a list that is not sorted otherwise; rows are read when they are shown.
+/// The rows of a list. Keys are small, and give the order of a list that is not sorted otherwise; rows are read when
+/// they are shown.
 pub(crate) trait Rows {
     type Key: Ord;
     type Row: Serialize;
@@ -92,7 +93,7 @@ const SLICE_SIZE: usize = 128;
 const SORTED_SLICE_SIZE: usize = 1024;
 /// The steps of matches after which other clients are served.
 const FILTER_SLICE_STEPS: usize = 100_000;
-/// The steps that a filter may take: so many, and as many more for each row.
+/// The steps that a filter may take: this number, and `ROW_STEPS_MAX` more for each row.
 const FILTER_STEPS_MAX: usize = 1_000_000;
 const ROW_STEPS_MAX: usize = 1_000;
 /// The rows of a chunk, of which the client may see few bytes.

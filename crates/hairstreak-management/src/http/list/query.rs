@@ -14,7 +14,7 @@ use serde_json::{Map, Number, Value};
 use crate::http::error::ApiError;
 use crate::http::request::Query;
 
-/// The rows of a page, unless the client says another number.
+/// The default number of rows of a page.
 const PAGE_SIZE_DEFAULT: u64 = 100;
 /// The most rows of a page.
 const PAGE_SIZE_MAX: u64 = 500;
@@ -102,13 +102,13 @@ fn filter(query: &Query) -> Result<Option<Filter>, ApiError> {
     Ok(Some(Filter::Matches(Arc::new(pattern))))
 }
 
-/// RabbitMQ's words for whatever is wrong with a page.
+/// RabbitMQ's words for every error in the parameters of a page.
 fn invalid() -> ApiError {
     ApiError::bad_request("Pagination parameters are invalid")
 }
 
 impl Filter {
-    /// Whether a name passes. Takes the steps from the steps that are left for the list.
+    /// Returns `true` if a name passes. Subtracts its steps from the steps that are left for the list.
     ///
     /// # Errors
     ///

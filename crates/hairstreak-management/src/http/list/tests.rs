@@ -183,7 +183,7 @@ fn others_are_served_while_a_list_is_filtered_and_sorted() {
     assert!(answer.is_ok() && turn_count >= 5000 / 1024, "{turn_count}");
 }
 
-/// Rows that count how many were read, and of which some are gone when they are read.
+/// Rows that count their reads, and of which some are gone when they are read.
 struct Counted {
     count: u32,
     read: Rc<Cell<usize>>,

@@ -1,4 +1,4 @@
-//! `Changes`: how the counters of one object have changed, in a few bytes for each sampling at which they did.
+//! `Changes`: the changes of one object's counters, in a few bytes for each sampling at which they changed.
 //!
 //! An entry is a row of integers in MessagePack. A sampling at which nothing changed has no entry.
 //!

@@ -1,4 +1,4 @@
-//! The counters that have rates, and how answers show them.
+//! The counters that have rates, and their form in answers.
 //!
 //! - `MessageCounts`: the counters of messages that queues, channels, virtual hosts and the node have
 //! - `Figures`: the values of the whole node that have a history: counters of messages, churn, and the process
@@ -29,7 +29,7 @@ pub(crate) enum Counter {
     Messages,
 }
 
-/// How many counters of messages there are.
+/// The number of counters of messages.
 pub(crate) const MESSAGE_COUNTER_COUNT: usize = Counter::Messages as usize + 1;
 
 /// A value of each counter. Counters that an object does not have are 0.
@@ -120,7 +120,7 @@ pub(crate) enum Figure {
     DiskFree,
 }
 
-/// How many figures there are.
+/// The number of figures.
 const FIGURE_COUNT: usize = Figure::DiskFree as usize + 1;
 
 /// A value of each counter of messages and of each figure, as [`History`](super::History) keeps them.
@@ -299,7 +299,7 @@ impl Counted {
             .collect()
     }
 
-    /// Adds how many messages queues have read from disk and written there. Messages live in memory.
+    /// Adds the numbers of messages that queues have read from disk and written there. Messages live in memory.
     pub(crate) fn add_disk(&mut self) {
         for keys in [("disk_reads", "disk_reads_details"), ("disk_writes", "disk_writes_details")] {
             self.0.push((keys, 0, Detail::default()));

@@ -152,7 +152,7 @@ impl<const N: usize> Default for Row<N> {
 }
 
 impl<const N: usize> Row<N> {
-    /// Whether no counter changed between the last two samples.
+    /// Returns `true` if no counter changed between the last two samples.
     pub(crate) fn is_still(&self) -> bool {
         self.mark.as_ref().is_none_or(|mark| mark.rates.iter().all(|rate| *rate == 0.0))
     }

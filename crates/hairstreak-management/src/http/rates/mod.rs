@@ -1,4 +1,4 @@
-//! Rates: how fast counters grow, from samples that a sampler takes every few seconds.
+//! Rates: the growth of counters, from samples that a sampler takes every few seconds.
 //!
 //! Totals of the node have a history of a day, single objects one of ten minutes. Reading order: `counters`, `history`, `changes`, `marks`, [`Rates`] (all of
 //! them), `sampler`.

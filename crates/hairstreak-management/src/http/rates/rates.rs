@@ -7,7 +7,8 @@ use super::counters::{Figures, MESSAGE_COUNTER_COUNT, MessageCounts};
 use super::history::History;
 use super::marks::{Marks, ROUND_COUNT_MAX, Row};
 
-/// The counters of a virtual host: those of messages, and the bytes that its connections received and sent.
+/// The number of counters of a virtual host: the counters of messages, and the bytes that its connections received and
+/// sent.
 pub(crate) const HOST_COUNTER_COUNT: usize = MESSAGE_COUNTER_COUNT + 2;
 
 /// The most bytes of the changes of all objects. They may have a few more until the next sampling.
@@ -120,7 +121,7 @@ impl Rates {
     }
 }
 
-/// The samplings whose changes objects keep next, where these have so many bytes: all, or as many as fit.
+/// The samplings whose changes objects keep next, if these take `bytes` bytes: all, or as many as fit.
 fn kept(before: u32, bytes: usize) -> u32 {
     if bytes <= CHANGES_BYTES_MAX {
         return (before + 1).min(ROUND_COUNT_MAX);

@@ -86,7 +86,7 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
     MessageCounts::of_host(&stats_of(host), ready, unacknowledged)
 }
 
-/// The figures of the node, except those of its virtual hosts.
+/// The figures of the node, without the figures of its virtual hosts.
 pub(crate) fn node_figures(node: &Node, about: &About) -> Figures {
     let mut figures = Figures::default();
     let (opened, closed) = node.connections.churn();
@@ -100,7 +100,7 @@ pub(crate) fn node_figures(node: &Node, about: &About) -> Figures {
     figures
 }
 
-/// Adds how many channels and queues have come and gone.
+/// Adds the numbers of channels and queues that have come and gone.
 pub(crate) fn add_churn(figures: &mut Figures, stats: &HostStats) {
     figures.add(Figure::ChannelCreated, stats.channels_opened);
     figures.add(Figure::ChannelClosed, stats.channels_closed);

@@ -20,7 +20,7 @@ use crate::http::list::{Held, Named};
 use crate::http::request::exchange_name;
 use crate::http::response::Response;
 
-/// All bindings of some virtual hosts, those of the default exchange included.
+/// All bindings of some virtual hosts, including the bindings of the default exchange.
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
     let mut rows = Vec::new();
     for host in call.hosts()? {
@@ -114,7 +114,7 @@ impl<'a> Ends<'a> {
     }
 }
 
-/// Whether the user may make or take back this very binding.
+/// Checks that the user may make or take back this very binding.
 fn check_rights(call: &Call<'_>, host: &SharedHost, binding: &BindingInfo) -> Result<(), ApiError> {
     let destination = match binding.is_to_exchange {
         true => Resource::Exchange(&binding.destination),

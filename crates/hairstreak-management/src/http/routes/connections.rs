@@ -70,7 +70,7 @@ pub(crate) async fn close(call: &Call<'_>) -> Answer {
     nothing()
 }
 
-/// Closes all connections of the user in the path. Administrators close those of others.
+/// Closes all connections of the user in the path. Administrators may close the connections of other users.
 pub(crate) async fn close_of_user(call: &Call<'_>) -> Answer {
     let identity = call.identity()?;
     if !identity.tags().may_administer() && **identity.user() != *call.text("user")? {
@@ -103,7 +103,7 @@ fn of_user(call: &Call<'_>) -> Result<Vec<Arc<ConnectionEntry>>, ApiError> {
     Ok(entries)
 }
 
-/// Whether the user sees the connection: all connections, or its own.
+/// Returns `true` if the user sees the connection: administrators and monitors see all connections, others their own.
 pub(super) fn sees(identity: &Identity, connection: &ConnectionEntry) -> bool {
     identity.tags().may_monitor() || **identity.user() == *connection.client.user
 }

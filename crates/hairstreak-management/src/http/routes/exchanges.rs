@@ -19,7 +19,7 @@ use crate::http::list::{Held, Named, Range};
 use crate::http::rates::{Counted, Row};
 use crate::http::request::exchange_name;
 
-/// The type of an exchange whose declaration does not say one.
+/// The default type of a declared exchange.
 const DEFAULT_TYPE: &str = "direct";
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {

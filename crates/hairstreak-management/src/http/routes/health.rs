@@ -33,7 +33,7 @@ pub(crate) async fn passed(call: &Call<'_>) -> Answer {
     ok(call)
 }
 
-/// Whether the node could leave a cluster: there is only this one.
+/// Checks that the node could leave a cluster. The check always passes, because there is only this node.
 pub(crate) async fn single_node(call: &Call<'_>) -> Answer {
     call.object(&json!({"status": "ok", "reason": "single node cluster"}))
 }
@@ -65,7 +65,7 @@ pub(crate) async fn alarms(call: &Call<'_>) -> Answer {
     failed(&format!("There are alarms in effect {place}"), json!({"alarms": alarms}))
 }
 
-/// Whether no certificate of a listener ends within a time.
+/// Checks that no certificate of a listener ends within a time.
 pub(crate) async fn certificates(call: &Call<'_>) -> Answer {
     let unit = call.text("unit")?.to_ascii_lowercase();
     let Some((_, seconds)) = UNITS.into_iter().find(|(name, _)| *name == unit) else {

@@ -1,4 +1,4 @@
-//! The routes of the API, by noun: how an object looks in JSON, and the operations on it.
+//! The routes of the API, by noun: the JSON form of an object, and the operations on it.
 //!
 //! - `table`: method, path, right and handler of each route
 //! - `properties`: the properties of a message; `properties_key`, `term_hash`: the name of a binding

@@ -26,8 +26,9 @@ pub(crate) fn properties_key(binding: &BindingInfo) -> String {
     }
 }
 
-/// Whether a segment of a path names the binding. The segment was decoded once, as all of the path. Clients send the name encoded for the path,
-/// so that its key was quoted twice, or they quote the key once: the key is decoded here again, as in RabbitMQ.
+/// Returns `true` if a segment of a path names the binding. The segment was decoded once, as all of the path. Clients
+/// send the name encoded for the path, so that its key was quoted twice, or they quote the key once. The key is decoded
+/// here again, as in RabbitMQ.
 pub(crate) fn is_named(binding: &BindingInfo, segment: &[u8]) -> bool {
     let tilde = segment.iter().position(|byte| *byte == b'~');
     let (key, given) = tilde.map_or((segment, None), |at| (&segment[..at], Some(&segment[at + 1..])));

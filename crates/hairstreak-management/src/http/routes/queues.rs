@@ -32,7 +32,7 @@ struct QueueRows {
     shown: Shown,
 }
 
-/// The place of a host among those of the list, and the name of a queue.
+/// The place of a host in the list, and the name of a queue.
 type Key = (u32, Box<[u8]>);
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
@@ -148,7 +148,7 @@ pub(super) fn check_declaration(
     checked.map_err(ApiError::of_declaration)
 }
 
-/// The virtual host of a declaration, which says in other words that there is none.
+/// The virtual host of a declaration. The error for a missing one has other words.
 pub(super) fn host_to_change(call: &Call<'_>) -> Result<Arc<SharedHost>, ApiError> {
     call.vhost().map_err(|_| ApiError::missing("vhost_not_found"))
 }
@@ -179,7 +179,7 @@ pub(super) fn arguments(body: &Fields) -> Result<Arguments, ApiError> {
     serde_json::from_value(Value::Object(table)).map_err(|error| ApiError::bad_request(error.to_string()))
 }
 
-/// Whether a value has a null anywhere in it. RabbitMQ refuses nulls, though AMQP has a value for them.
+/// Returns `true` if a value contains a null at any depth. RabbitMQ refuses nulls, though AMQP has a value for them.
 pub(super) fn has_null(value: &Value) -> bool {
     match value {
         Value::Null => true,

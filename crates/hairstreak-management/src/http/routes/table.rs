@@ -1,7 +1,7 @@
 //! The table of routes: method, path, right and handler, a line each.
 //!
-//! The paths are RabbitMQ's, those of 3.x and 4.x. The first path that fits counts, so that fixed words stand before names. The lines of one path follow each
-//! other. HEAD goes with GET, and OPTIONS with every path.
+//! The paths are RabbitMQ's, of 3.x and 4.x. The first path that fits counts, so that fixed words stand before names.
+//! The lines of one path follow each other. HEAD goes with GET, and OPTIONS with every path.
 
 use hairstreak_broker::policy::Scope;
 use hyper::Method;
@@ -209,7 +209,7 @@ fn names(path: &'static str, segments: &[Vec<u8>]) -> Option<Names> {
     parts.next().is_none().then_some(names)
 }
 
-/// The route of a method among those of a path.
+/// Returns the route of a method among the routes of a path.
 pub(crate) fn of_method(routes: &'static [Route], method: &Method) -> Option<&'static Route> {
     let is_read = *method == Method::HEAD;
     routes.iter().find(|route| route.method == *method || is_read && route.method == Method::GET)

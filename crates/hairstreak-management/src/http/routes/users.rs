@@ -1,4 +1,4 @@
-//! Users: lists, single ones, creation, deletion; the user of a request, and how users log in.
+//! Users: lists, single ones, creation, deletion; the user of a request, and the ways to log in.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::http::call::{Answer, Call, deleted, kept, nothing, put};
 use crate::http::error::ApiError;
 use crate::http::list::Held;
 
-/// The algorithm of a hash that does not say one.
+/// The default algorithm of a hash.
 const DEFAULT_ALGORITHM: &str = "rabbit_password_hashing_sha256";
 
 pub(crate) async fn list(call: &Call<'_>) -> Answer {
@@ -139,7 +139,7 @@ pub(crate) async fn whoami(call: &Call<'_>) -> Answer {
     call.object(&json!({"name": &**identity.user(), "tags": tags, "is_internal_user": true}))
 }
 
-/// How clients log in: by name and password only.
+/// The ways in which clients log in: by name and password only.
 pub(crate) async fn auth(call: &Call<'_>) -> Answer {
     call.object(
         &json!({"oauth_enabled": false, "enable_uaa": false, "uaa_client_id": "", "uaa_location": ""}),
@@ -157,8 +157,8 @@ pub(crate) async fn attempts(call: &Call<'_>) -> Answer {
     call.list(Held::new(rows.collect())).await
 }
 
-/// Attempts are not counted by the address of the client: strangers could make up as many as they like. RabbitMQ counts them only where
-/// `track_auth_attempt_source` says so.
+/// Attempts are not counted by the address of the client: strangers could make up any number of addresses. RabbitMQ
+/// counts them only with `track_auth_attempt_source`.
 pub(crate) async fn attempts_by_source(call: &Call<'_>) -> Answer {
     check_name(call)?;
     call.list(Held::<Value>::default()).await

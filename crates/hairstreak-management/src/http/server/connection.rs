@@ -2,8 +2,9 @@
 //!
 //! - `Service`: the part of the server that answers requests
 //! - `Idle`: the connections without a request. They give way to new connections where all places or descriptors are taken
-//! - `TimedStream`: a TCP stream whose peer has to take what is written. A peer that takes nothing for the write timeout gets an error, so that a client that never
-//!   reads its response cannot keep the response in memory. Reads have no timeout here: hyper limits the time of a request header, and `Body` the time of a body
+//! - `TimedStream`: a TCP stream whose writes have a timeout. A peer that takes no bytes for the write timeout gets an
+//!   error, so that a client that never reads its response cannot keep the response in memory. Reads have no timeout
+//!   here: hyper limits the time of a request header, and `Body` the time of a body
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -105,7 +105,7 @@ fn run<S: Service>(
         }
         let besides = Rc::clone(&serving);
         running.spawn_local(async move { besides.service.run().await });
-        // The sender says nothing; the end of it is the message.
+        // The sender sends no value; its end is the message.
         let _ = stopped.await;
         running.shutdown().await;
         tell_stop.send_replace(true);

@@ -1,4 +1,4 @@
-//! The server alone, with a service that repeats what it is told: bounds, slow clients, and the end.
+//! The server alone, with a service that echoes requests: bounds, slow clients, and the end.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -98,7 +98,7 @@ fn read_response(reader: &mut BufReader<&TcpStream>) -> (String, String, Vec<u8>
     (lines.remove(0), headers, body)
 }
 
-/// Whether the server closes the connection before the patience ends.
+/// Returns `true` if the server closes the connection before the patience ends.
 fn is_closed(mut stream: &TcpStream) -> bool {
     let mut bytes = vec![0; PIECE];
     let since = Instant::now();
@@ -251,7 +251,7 @@ fn the_connection_that_has_waited_longest_gives_way() {
     assert_eq!([ask(&first, request).2, ask(&third, request).2], [b"1", b"1"]);
 }
 
-/// Silent clients cannot keep others out, nor those that have asked.
+/// Silent clients cannot keep out other clients, nor clients that have sent a request.
 #[test]
 fn connections_that_have_never_asked_give_way_first() {
     let hour = Duration::from_secs(3600);
@@ -278,7 +278,7 @@ fn silent_connections_give_their_descriptors_to_new_ones() {
     let address = listener.local_addr().unwrap();
     let silent: Vec<TcpStream> = (0..100).map(|_| connect(address)).collect();
     let newest = connect(address);
-    // The server has its own descriptors, and those of a few connections.
+    // The server has its own descriptors, and the descriptors of a few connections.
     let limits = getrlimit(Resource::Nofile);
     let current = descriptor_count() + 20;
     setrlimit(Resource::Nofile, Rlimit { current: Some(current), ..limits }).unwrap();
@@ -351,7 +351,8 @@ fn a_thousand_clients_that_never_read_or_write_cost_little() {
     drop(server);
 }
 
-/// Whether this test has the process, its memory and its descriptors for itself. Where it has not, another process has run it.
+/// Returns `true` if this test has the process, its memory and its descriptors for itself. Otherwise another process
+/// has run the test.
 fn is_alone() -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;

@@ -130,11 +130,11 @@ impl Client {
     }
 }
 
-/// A request whose answer is to come.
+/// A request whose answer has not come yet.
 pub(super) struct Begun(TcpStream);
 
 impl Begun {
-    /// Whether some of the answer is there.
+    /// Returns `true` if some bytes of the answer are there.
     pub(super) fn is_answered(&self) -> bool {
         self.0.set_nonblocking(true).unwrap();
         let peeked = self.0.peek(&mut [0; 1]);

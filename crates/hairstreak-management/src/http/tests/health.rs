@@ -1,4 +1,4 @@
-//! Health checks, and what is asked without credentials.
+//! Health checks, and requests without credentials.
 
 use hairstreak_node::node::AmqpOptions;
 use hairstreak_node::{CertificateFiles, process};
@@ -138,7 +138,7 @@ fn probes_and_versions_need_no_credentials() {
     wrong.refuse("GET", "/api/overview", "", 401, "not_authorized", "\"Not_Authorized\"");
 }
 
-/// A reload changes the bound, and whoever asks sees the bound of now.
+/// A reload changes the bound, and a later request sees the new bound.
 #[test]
 fn the_bound_of_connections_is_that_of_the_last_reload() {
     let node = TestNode::start();

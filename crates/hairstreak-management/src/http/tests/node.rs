@@ -1,4 +1,4 @@
-//! `TestNode`: a node with nothing but its API.
+//! `TestNode`: a node with only its API.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(super) struct TestNode {
 }
 
 impl TestNode {
-    /// A node with the user `guest`, who is an administrator.
+    /// A node with the user `guest`, an administrator.
     pub(super) fn start() -> TestNode {
         TestNode::with_options(HttpOptions::default())
     }

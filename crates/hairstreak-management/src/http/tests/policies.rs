@@ -267,7 +267,8 @@ fn a_long_body_is_read_beside_the_http_thread() {
     assert_eq!(long.end(b"").status, 201);
 }
 
-/// Whatever comes meanwhile, each queue has the policies that are there when the last answer has come.
+/// Policies and queues change at once. When the last answer has come, each queue has the policies that are then in
+/// force.
 #[test]
 fn policies_that_change_at_once_are_in_effect_when_they_are_answered() {
     const QUEUES: usize = 600;

@@ -1,4 +1,5 @@
-//! Messages that are published over HTTP take the way of a client's messages. The answers are those of RabbitMQ 3.10.8, but for the memory alarm.
+//! Messages that are published over HTTP take the way of a client's messages. The answers are RabbitMQ 3.10.8's, but
+//! for the memory alarm.
 
 use serde_json::{Value, json};
 

@@ -19,7 +19,7 @@ fn virtual_hosts_are_made_and_deleted_as_in_rabbitmq() {
     let unknown = r#""unknown default_queue_type 'ring'""#;
     client.bad("PUT", at, r#"{"default_queue_type":"ring"}"#, unknown);
     assert_eq!(host["cluster_state"], json!({"hairstreak@localhost": "running"}));
-    // The user who makes a host may do everything there.
+    // The creator of a virtual host has all permissions there.
     let row = json!({"vhost": "v1", "user": "guest", "configure": ".*", "write": ".*", "read": ".*"});
     assert_eq!(client.get("/api/vhosts/v1/permissions"), json!([row]));
     for target in ["/api/vhosts/nope", "/api/vhosts/nope/connections", "/api/vhosts/nope/channels"] {
@@ -54,7 +54,7 @@ fn queues_have_the_default_type_of_their_virtual_host() {
     assert_eq!(client.get("/api/queues/v1/transient")["type"], "classic");
     client.check("PUT", "/api/vhosts/v1", r#"{"default_queue_type":"classic"}"#, 204, "");
     client.check("PUT", "/api/queues/v1/classic", r#"{"durable":true}"#, 201, "");
-    // A queue of a file has the type that the file says, or that of the virtual host.
+    // A queue of a file has its type from the file, or from the virtual host.
     let file = json!({
         "vhosts": [{"name": "v2", "metadata": {"default_queue_type": "quorum"}}],
         "queues": [

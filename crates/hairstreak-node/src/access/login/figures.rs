@@ -9,9 +9,9 @@ use super::peer::{LoginError, Peer, Protocol};
 pub struct LoginFigures {
     /// Logins that were let in.
     pub succeeded: u64,
-    /// Logins that were refused, but for those to try again later.
+    /// Refused logins, without the postponed ones.
     pub failed: u64,
-    /// Logins that were told to try again later.
+    /// Logins that were answered with a request to try again later.
     pub postponed: u64,
     /// Logins that needed no hash, because the same credentials were right before.
     pub remembered: u64,
@@ -24,7 +24,7 @@ pub struct LoginFigures {
 pub struct LoginCounts {
     /// Logins that were let in.
     pub succeeded: u64,
-    /// Logins that were refused, but for those to try again later.
+    /// Refused logins, without the postponed ones.
     pub failed: u64,
 }
 

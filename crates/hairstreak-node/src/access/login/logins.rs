@@ -54,7 +54,7 @@ impl Logins {
         Some(identity)
     }
 
-    /// Whether a user with the right credentials may come from there.
+    /// Checks that a user with the right credentials may log in from that peer.
     pub fn admit(&self, identity: Arc<Identity>, peer: Peer) -> LoginResult {
         self.rules.read().check(identity.user(), peer)?;
         Ok(identity)
@@ -77,7 +77,7 @@ impl Logins {
         }
     }
 
-    /// An answer that panics costs its own login, and not everybody's.
+    /// Answers a login. If the answer panics, only this login is lost.
     fn answer(&self, waiting: Waiting, result: LoginResult) {
         self.counters.count(&result, waiting.peer);
         let _ = catch_unwind(AssertUnwindSafe(|| (waiting.answer)(result)));
@@ -101,7 +101,7 @@ impl Logins {
                 record.remember(job.mac);
                 Ok(Arc::new(Identity::new(&self.state, record)))
             }
-            // The password was changed meanwhile. Nobody compared the new one.
+            // The password was changed meanwhile, and the new one was not compared.
             _ => Err(LoginError::TryLater),
         })
     }

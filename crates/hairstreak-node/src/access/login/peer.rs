@@ -32,7 +32,7 @@ impl Peer {
         Peer { address: Some(address.to_canonical()), protocol: None }
     }
 
-    /// The same peer, whose logins are counted for a protocol.
+    /// Returns the peer with its logins counted for a protocol.
     pub fn by(self, protocol: Protocol) -> Peer {
         Peer { protocol: Some(protocol), ..self }
     }
@@ -41,7 +41,7 @@ impl Peer {
         self.protocol
     }
 
-    /// Whether the peer is on this host and comes by the loopback interface.
+    /// Returns true if the peer is on this host and comes by the loopback interface.
     pub fn is_loopback(self) -> bool {
         self.address.is_none_or(|address| address.is_loopback())
     }
@@ -83,7 +83,7 @@ impl Protocol {
     }
 }
 
-/// Rules about logins, whatever the credentials.
+/// Rules about logins that hold for all credentials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginRules {
     /// The users that may log in from this host only: RabbitMQ's `loopback_users`.
@@ -109,9 +109,8 @@ impl LoginRules {
     }
 }
 
-/// A login that was refused. The texts are those of RabbitMQ's log. A client learns only that it was refused: AMQP says
-/// ACCESS_REFUSED for all of them, HTTP says `Not_Authorized` and for [`LoginError::LoopbackOnly`] `User can only log in via
-/// localhost`.
+/// A refused login. The texts are from RabbitMQ's log. A client learns only that the login was refused. AMQP says ACCESS_REFUSED
+/// for all errors. HTTP says `Not_Authorized`, and for [`LoginError::LoopbackOnly`] `User can only log in via localhost`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LoginError {
     /// No such user, no password, or another password.
@@ -132,13 +131,13 @@ pub enum LoginError {
         /// The name of the user.
         user: String,
     },
-    /// Nobody may log in without a name.
+    /// Logins without a name are refused.
     #[error("anonymous logins are not allowed")]
     NotAnonymous,
     /// No user has the CURVE key.
     #[error("no user has that CURVE key")]
     UnknownKey,
-    /// Too many logins wait, or the node stops. The credentials were not looked at.
+    /// Too many logins wait, or the node stops. The credentials were not checked.
     #[error("too many logins are waiting; try again later")]
     TryLater,
 }

@@ -16,7 +16,7 @@ use crate::access::identity::Identity;
 
 /// The most different names and passwords that wait, some 5 MiB with the longest passwords and 2 s of hashing.
 const LOGINS_WAITING_MAX: usize = 256;
-/// The most connections that wait, for whatever name and password.
+/// Maximum number of waiting connections, over all names and passwords.
 const ANSWERS_WAITING_MAX: usize = 65_536;
 
 /// Logins by network. The front network is next.
@@ -25,7 +25,7 @@ pub(super) struct LoginQueue {
     turns: VecDeque<Turn>,
     job_count: usize,
     waiting_count: usize,
-    /// Those whose place another took. The hashing thread answers them.
+    /// Logins whose place another login took. The hashing thread answers them.
     displaced: Vec<Waiting>,
 }
 
@@ -36,7 +36,7 @@ struct Turn {
 }
 
 impl LoginQueue {
-    /// Adds a login from one connection. False if there is no room: the login is gone, and nobody was answered.
+    /// Adds a login from one connection. Returns false if there is no room: the login is dropped without an answer.
     pub fn push(&mut self, job: LoginJob) -> bool {
         if self.waiting_count >= ANSWERS_WAITING_MAX {
             return false;
@@ -61,7 +61,7 @@ impl LoginQueue {
         true
     }
 
-    /// The next login: the oldest of the network whose turn it is.
+    /// Takes the next login: the oldest of the network at the front.
     pub fn pop(&mut self) -> Option<LoginJob> {
         let mut turn = self.turns.pop_front()?;
         let job = turn.jobs.pop_front();
@@ -73,7 +73,7 @@ impl LoginQueue {
         job
     }
 
-    /// Those whose place another took since the last call.
+    /// Returns the logins that lost their place since the last call.
     pub fn take_displaced(&mut self) -> Vec<Waiting> {
         self.waiting_count -= self.displaced.len();
         std::mem::take(&mut self.displaced)
@@ -101,7 +101,7 @@ pub type LoginResult = Result<Arc<Identity>, LoginError>;
 /// Called once with the end of a login, on the hashing thread: it must not block.
 pub type LoginAnswer = Box<dyn FnOnce(LoginResult) + Send>;
 
-/// A name and a password to be checked. The password is wiped when it is dropped.
+/// A name and a password to check. The password is wiped when it is dropped.
 pub(in crate::access) struct LoginJob {
     pub mac: CredentialMac,
     pub name: Box<[u8]>,

@@ -8,7 +8,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::queue::{LoginJob, LoginQueue, Waiting};
 
-/// The hashing thread. Dropped, it refuses those who wait and ends, after the hash it is at.
+/// The hashing thread. When dropped, it finishes the current hash, refuses the waiting logins and ends.
 pub(in crate::access) struct LoginThread {
     inbox: Arc<Inbox>,
     handle: Option<JoinHandle<()>>,
@@ -16,9 +16,9 @@ pub(in crate::access) struct LoginThread {
 
 /// Work for the thread.
 pub(super) enum LoginWork {
-    /// Find out whether name and password are right, and tell those who wait.
+    /// Check name and password, and answer the waiting logins.
     Check(LoginJob),
-    /// Tell these that their login is not looked at.
+    /// Refuse these logins without a check.
     Refuse(Vec<Waiting>),
 }
 
@@ -52,7 +52,7 @@ impl LoginThread {
         Ok(LoginThread { inbox, handle: Some(handle) })
     }
 
-    /// Adds a login. False if there is no room: the login is gone, and nobody was answered.
+    /// Adds a login. Returns false if there is no room: the login is dropped without an answer.
     pub fn add(&self, job: LoginJob) -> bool {
         let is_added = self.inbox.state.lock().queue.push(job);
         self.inbox.arrived.notify_one();
@@ -67,14 +67,14 @@ impl Drop for LoginThread {
         let Some(handle) = self.handle.take() else { return };
         // The answer to a login may drop the last user of the thread. The thread cannot wait for itself.
         if handle.thread().id() != thread::current().id() {
-            // It would have ended by a panic: there is nobody left to tell.
+            // The thread fails only by a panic, and no caller is left to report it to.
             let _ = handle.join();
         }
     }
 }
 
 impl Inbox {
-    /// The next work, waited for. None when the thread is to end and has told everybody.
+    /// Waits for the next work. Returns `None` when the thread is to end and all logins are answered.
     fn next(&self) -> Option<LoginWork> {
         let mut state = self.state.lock();
         loop {

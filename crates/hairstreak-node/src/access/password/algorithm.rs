@@ -1,6 +1,6 @@
 //! `HashingAlgorithm`: how a password is hashed, and the name of that in definitions.
 
-/// How a password is hashed.
+/// Algorithm that hashes a password.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HashingAlgorithm {
     /// Argon2id, which needs much memory for each try: the choice for new passwords. RabbitMQ does not know it.

@@ -4,9 +4,9 @@
 //! $argon2id$v=19$m=19456,t=2,p=1$SALT$DIGEST      base64 without padding: 16 bytes of salt, 32 of digest
 //! ```
 //!
-//! The parameters are the first ones with little memory that OWASP's password storage cheat sheet recommends: 19 MiB, two
-//! passes, one lane. One hash takes 6 to 8 ms of an EPYC core with AVX-512 (dryoc 2.0; the crate `argon2` 0.6 takes 10 ms), 30 ms with 46 MiB
-//! and one pass, which OWASP holds for as strong: most of that is fresh pages.
+//! The parameters are the first ones with little memory that OWASP's password storage cheat sheet recommends: 19 MiB, two passes,
+//! one lane. One hash takes 6 to 8 ms of an EPYC core with AVX-512 (dryoc 2.0); the crate `argon2` 0.6 takes 10 ms. OWASP rates
+//! 46 MiB and one pass as equally strong: 30 ms, mostly for fresh pages.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -19,7 +19,7 @@ use super::error::{MEMORY_KIB_MAX, MEMORY_KIB_MIN, PASSES_MAX, PasswordHashError
 pub(super) const SALT_SIZE: usize = 16;
 const DIGEST_SIZE: usize = 32;
 
-/// How much work one hash is.
+/// Work of one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Argon2idParameters {
     memory_kib: u32,
@@ -72,7 +72,7 @@ impl Argon2idParameters {
 impl Argon2idHash {
     /// Reads a PHC string.
     ///
-    /// Errors: `text` is none of Argon2id with one lane, or asks for more work than is allowed.
+    /// Errors: `text` is not a hash of Argon2id with one lane, or asks for more work than is allowed.
     pub fn from_text(text: &str) -> Result<Argon2idHash, PasswordHashError> {
         let (memory_kib, passes, salt, digest) = parts(text).ok_or(PasswordHashError::NotArgon2id)?;
         Ok(Argon2idHash { parameters: Argon2idParameters::new(memory_kib, passes)?, salt, digest })
@@ -85,7 +85,7 @@ impl Argon2idHash {
         format!("$argon2id$v=19$m={memory_kib},t={passes},p=1${salt}${digest}")
     }
 
-    /// Whether the hash is of that password. Takes the same time wherever the digests differ.
+    /// Returns true if the hash matches that password. The time does not depend on the place of a difference.
     pub fn is_of(&self, password: &[u8]) -> bool {
         let given = self.parameters.hash(self.salt, password);
         given.is_ok_and(|given| given.digest.ct_eq(&self.digest).into())

@@ -18,9 +18,9 @@ pub enum PasswordHashError {
     Size {
         /// The name of the algorithm.
         algorithm: &'static str,
-        /// How many bytes a hash has.
+        /// Number of bytes of a valid hash.
         expected: usize,
-        /// How many bytes there are.
+        /// Number of bytes found.
         size: usize,
     },
     /// A text that is not Argon2id's.

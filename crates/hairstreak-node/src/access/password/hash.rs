@@ -63,9 +63,9 @@ impl PasswordHash {
         PasswordHash(Kind::Salted(SaltedDigest::Sha256.hash(salt, password)))
     }
 
-    /// Reads `password_hash` of definitions, or what [`PasswordHash::to_text`] wrote. An empty text is no password.
+    /// Reads `password_hash` of definitions, or the text from [`PasswordHash::to_text`]. An empty text is no password.
     ///
-    /// Errors: `text` is no hash of that algorithm, or asks for more work than is allowed.
+    /// Errors: `text` is not a hash of that algorithm, or asks for more work than is allowed.
     pub fn from_text(text: &str, algorithm: HashingAlgorithm) -> Result<PasswordHash, PasswordHashError> {
         let text = text.trim();
         if text.is_empty() {
@@ -93,9 +93,9 @@ impl PasswordHash {
         }
     }
 
-    /// The text for exported definitions: the PHC string of Argon2id comes in base64, too. RabbitMQ refuses definitions with a
-    /// hash that is no base64, and takes a user whose algorithm it does not know: that user cannot log in there before a new
-    /// password is set (seen in 3.10.8).
+    /// Returns the text for exported definitions: the PHC string of Argon2id is encoded in base64, too. RabbitMQ refuses
+    /// definitions with a hash that is not base64. It accepts a user with an unknown algorithm, who cannot log in there before a
+    /// new password is set (seen in 3.10.8).
     pub fn to_export(&self) -> String {
         match &self.0 {
             Kind::Argon2id(hash) => STANDARD.encode(hash.to_text()),
@@ -103,7 +103,7 @@ impl PasswordHash {
         }
     }
 
-    /// How the password was hashed; without a password SHA-256, as RabbitMQ says.
+    /// Returns the algorithm of the hash; without a password SHA-256, as RabbitMQ says.
     pub fn algorithm(&self) -> HashingAlgorithm {
         match &self.0 {
             Kind::None => HashingAlgorithm::Sha256,
@@ -116,12 +116,12 @@ impl PasswordHash {
         }
     }
 
-    /// Whether the user has no password.
+    /// Returns true if the user has no password.
     pub fn is_none(&self) -> bool {
         self.0 == Kind::None
     }
 
-    /// Whether the hash is of that password. Takes as long as hashing takes; a login goes through `check` instead.
+    /// Returns true if the hash matches that password. The call takes as long as hashing; a login goes through `check` instead.
     pub fn is_of(&self, password: &[u8]) -> bool {
         match &self.0 {
             Kind::None => false,
@@ -150,9 +150,10 @@ fn salted_digest(algorithm: HashingAlgorithm) -> Option<SaltedDigest> {
     }
 }
 
-/// Whether `hash` is of that password. `works` are the kinds of all users, `hash`'s included; `done` hears of each hash.
+/// Returns true if `hash` matches that password. `works` are the kinds of all users, the kind of `hash` included. `done` is
+/// called for each hash.
 ///
-/// A right password answers at once: that it was right is what the answer says anyway.
+/// A right password returns at once: the answer tells that the password was right in any case.
 pub(in crate::access) fn check(
     hash: Option<&PasswordHash>,
     works: &[HashWork],

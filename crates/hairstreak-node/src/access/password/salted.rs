@@ -74,7 +74,7 @@ impl SaltedHash {
         STANDARD.encode(&self.bytes)
     }
 
-    /// Whether the hash is of that password. Takes the same time wherever the digests differ.
+    /// Returns true if the hash matches that password. The time does not depend on the place of a difference.
     pub fn is_of(&self, password: &[u8]) -> bool {
         let mut salt = [0; SALT_SIZE];
         salt.copy_from_slice(&self.bytes[..SALT_SIZE]);

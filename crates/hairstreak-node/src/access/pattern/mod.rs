@@ -1,4 +1,4 @@
-//! Patterns of permissions: those of [`hairstreak_broker::pattern`], which policies have, too.
+//! Patterns of permissions: the same patterns that policies use, from [`hairstreak_broker::pattern`].
 //!
 //! `template` fills in `{username}`, and [`PatternTable`] shares equal patterns.
 

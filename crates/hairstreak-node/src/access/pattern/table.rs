@@ -9,11 +9,11 @@ use parking_lot::Mutex;
 /// RabbitMQ reads the empty pattern of a permission as this one, which is in no name of an exchange or a queue.
 const NONE: &str = "^$";
 
-/// Entries of patterns that nobody uses are looked for when there are this many entries, and later when there are twice as many
-/// as were in use.
+/// Number of entries at which unused patterns are first searched for and removed. Later sweeps start at twice the number of
+/// entries that were in use.
 const SWEEP_COUNT_MIN: usize = 64;
 
-/// Compiled patterns by their text. Holds what others hold, and no more.
+/// Compiled patterns by their text. A pattern is dropped with its last user.
 #[derive(Debug, Default)]
 pub(in crate::access) struct PatternTable {
     entries: Mutex<Entries>,
@@ -26,7 +26,8 @@ struct Entries {
 }
 
 impl PatternTable {
-    /// The pattern of that text; an empty one matches the empty name only. Not compiled under the lock: two threads may compile one text, and the first is kept.
+    /// Returns the pattern of that text; an empty text matches the empty name only. Compilation happens without the lock: two
+    /// threads may compile one text, and the first is kept.
     ///
     /// Errors: as [`Pattern::compile`].
     pub fn get(&self, text: &str) -> Result<Arc<Pattern>, PatternError> {
@@ -38,7 +39,7 @@ impl PatternTable {
         Ok(self.entries.lock().add(text, compiled))
     }
 
-    /// The pattern of that text, and one that matches nothing if the text is no pattern.
+    /// Returns the pattern of that text. A text that is not a pattern gives one that matches nothing.
     pub fn get_or_never(&self, text: &str) -> Arc<Pattern> {
         self.get(text).unwrap_or_else(|_| Arc::new(Pattern::never()))
     }

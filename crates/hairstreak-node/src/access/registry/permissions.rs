@@ -14,7 +14,7 @@ use crate::access::user::Revoked;
 const ROWS_MAX: usize = 1 << 22;
 
 impl Registry {
-    /// Sets a user's permission for a virtual host. Returns what it replaces.
+    /// Sets a user's permission for a virtual host. Returns the replaced permission.
     pub fn set_permission(&mut self, permission: Permission) -> Result<Option<Permission>, AccessError> {
         let (name, host) = (permission.user.clone(), permission.virtual_host.clone());
         let has_room = self.row_count < ROWS_MAX;
@@ -28,14 +28,14 @@ impl Registry {
         Ok(before)
     }
 
-    /// Takes a user's permission for a virtual host. Returns what was there.
+    /// Removes a user's permission for a virtual host. Returns the removed permission.
     pub fn clear_permission(&mut self, name: &str, host: &str) -> Result<Option<Permission>, AccessError> {
         let row = self.user_for(name, host)?.permissions.remove(host);
         self.row_count -= usize::from(row.is_some());
         Ok(row.map(|row| row.permission))
     }
 
-    /// Sets a user's permission for the routing keys of an exchange. Returns what it replaces.
+    /// Sets a user's permission for the routing keys of an exchange. Returns the replaced permission.
     pub fn set_topic_permission(
         &mut self,
         permission: TopicPermission,
@@ -75,8 +75,8 @@ impl Registry {
         self.virtual_hosts.insert(name.into())
     }
 
-    /// The virtual host is gone, and permissions for it count no longer. Takes none of them: that is
-    /// [`Registry::revoke_virtual_host`]. False if there was none.
+    /// Removes a virtual host: permissions for it no longer count. The permissions themselves stay until
+    /// [`Registry::revoke_virtual_host`]. Returns false if there was no such host.
     pub fn remove_virtual_host(&mut self, name: &str) -> bool {
         self.virtual_hosts.remove(name)
     }

@@ -1,4 +1,4 @@
-//! `Record`: a user and everything that goes with the user.
+//! `Record`: a user with its permissions, usage and remembered login.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
@@ -11,7 +11,7 @@ use crate::access::usage::Usage;
 use crate::access::user::{Revoked, User};
 use crate::access::virtual_host_permissions::VirtualHostPermissions;
 
-/// A user, the user's permissions, and what the user has open.
+/// A user with its permissions and its open connections and channels.
 #[derive(Debug)]
 pub(in crate::access) struct Record {
     pub name: Arc<str>,
@@ -48,7 +48,7 @@ impl Record {
         }
     }
 
-    /// Whether these are the right name and password, seen before.
+    /// Returns true if these are the name and password of the last right login.
     pub fn remembers(&self, mac: &CredentialMac) -> bool {
         self.remembered.as_ref().is_some_and(|remembered| remembered.is(mac))
     }

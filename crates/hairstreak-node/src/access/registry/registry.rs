@@ -1,4 +1,4 @@
-//! `Registry`: the users by name, and what is known about all of them together.
+//! `Registry`: the users by name, with the indexes over all users.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -14,7 +14,7 @@ use crate::access::user::{NAME_SIZE_MAX, Revoked, User, UserChange, UserUpdate};
 
 /// The most users.
 const USERS_MAX: usize = 1 << 20;
-/// The most sets of parameters that Argon2id hashes may have. A wrong password costs a hash of each.
+/// Maximum number of sets of parameters in Argon2id hashes. A wrong password costs a hash of each.
 const ARGON2ID_KINDS_MAX: usize = 4;
 
 /// All users, permissions and virtual hosts.
@@ -143,7 +143,7 @@ impl Registry {
         Err(AccessError::TooMany { of: "sets of parameters of Argon2id", count: ARGON2ID_KINDS_MAX })
     }
 
-    /// Takes what is known of a user by other things than its name.
+    /// Removes a user from the indexes that have other keys than the name.
     fn forget_user(&mut self, user: &User) {
         if let Some(work) = user.password_hash.work()
             && let Some(count) = self.works.get_mut(&work)

@@ -1,4 +1,4 @@
-//! Many logins at a time: the queue is bounded, networks have their turns, and what is remembered never waits.
+//! Many logins at a time: the queue is bounded, networks take turns, and remembered logins never wait.
 
 use std::sync::mpsc::{self, Receiver, Sender};
 
@@ -7,7 +7,7 @@ use super::*;
 /// The most different logins that wait.
 const ROOM: usize = 256;
 
-/// An `Access` whose hashing thread stands still until told.
+/// An `Access` whose hashing thread is stopped until released.
 struct Held {
     /// Dropped first, lest a test that fails waits for the thread.
     release: Sender<()>,
@@ -51,7 +51,7 @@ impl Held {
     /// Lets the thread go on, and returns the answers in their order.
     fn release(self) -> (Vec<(String, LoginResult)>, LoginFigures) {
         self.release.send(()).unwrap();
-        // Nobody is left to send once everybody was answered.
+        // No sender is left after all logins are answered.
         drop(self.sender);
         let mut answers = Vec::new();
         while let Ok(answer) = self.answers.recv_timeout(PATIENCE) {

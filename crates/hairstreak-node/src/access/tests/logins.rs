@@ -1,4 +1,4 @@
-//! Logins: who gets in, what a login costs, and what is remembered.
+//! Logins: admission, cost, and the memory of right logins.
 
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ fn every_wrong_password_costs_the_same_hashes() {
         for password in ["wrong", "wrong"] {
             let before = access.login_figures().hashes;
             assert!(!access.is_let_in(name, password));
-            // One of each algorithm, for a second time as well: nothing is kept of a wrong password.
+            // One of each algorithm, for a second time as well: wrong passwords are not remembered.
             assert_eq!(access.login_figures().hashes - before, 4, "{name}");
         }
     }
@@ -101,8 +101,8 @@ fn a_wrong_password_costs_no_hash_that_nobody_has() {
 fn a_wrong_password_takes_the_same_time_for_every_user() {
     // Hashes of Argon2id that take milliseconds; one of RabbitMQ's takes microseconds.
     let access = one_of_each(Argon2idParameters::new(2048, 1).unwrap());
-    // The least of many, taken in turns: whatever else the machine does lengthens some and not all. On a busy machine it takes
-    // longer until each was alone once; a user whose logins are shorter stays apart for ever.
+    // The minimum of many runs, taken in turns: other load on the machine lengthens some runs, and not all. On a busy machine
+    // more rounds pass until each name ran once undisturbed. A user with shorter logins stays apart for ever.
     let mut least = [Duration::MAX; NAMES.len()];
     for round in 0..200 {
         for (name, least) in NAMES.into_iter().zip(&mut least) {
@@ -232,7 +232,7 @@ fn names_are_bytes() {
     let error = receiver.recv_timeout(PATIENCE).unwrap().unwrap_err();
     assert_eq!(error.to_string(), "user 'alice\u{fffd}' - invalid credentials");
     assert!(access.log_in_without_password(b"alice\xff", far()).is_err());
-    // As dear as any other that nobody has.
+    // A name that is not UTF-8 costs one hash, like any other unknown name.
     assert_eq!(access.login_figures().hashes, 1);
 }
 

@@ -1,4 +1,4 @@
-//! Tests of the whole module. What is RabbitMQ's answer was asked of RabbitMQ 3.10.8.
+//! Tests of the whole module. RabbitMQ's answers were taken from RabbitMQ 3.10.8.
 
 mod checks;
 mod floods;
@@ -81,7 +81,7 @@ impl Access {
         self.log_in_and_wait(name, password, far()).is_ok()
     }
 
-    /// The identity of a user, whatever the password.
+    /// Returns the identity of a user without a check of the password.
     fn identity(&self, name: &str) -> std::sync::Arc<Identity> {
         self.log_in_without_password(name.as_bytes(), Peer::local()).unwrap()
     }

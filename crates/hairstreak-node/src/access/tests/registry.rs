@@ -236,7 +236,7 @@ fn kinds_of_argon2id_are_few() {
     }
     let refused = put("user5", 5).unwrap_err().to_string();
     assert_eq!(refused, "there are 4 sets of parameters of Argon2id, and no more are allowed");
-    // The same kinds again, and another in the place of the only one of its kind.
+    // Known kinds are allowed. A new kind may replace a kind with one user only.
     put("user5", 4).unwrap();
     assert!(put("user4", 6).is_err());
     put("user3", 6).unwrap();

@@ -4,7 +4,7 @@ use super::*;
 
 const ALL: [&str; 3] = [".*", ".*", ".*"];
 
-/// Whether the user may publish with that key where the pattern to publish is `pattern`.
+/// Returns true if the user may publish with that key when `pattern` is the pattern for writing.
 fn may_publish(user: &str, pattern: &str, key: &[u8]) -> bool {
     let access = access();
     access.add(user, "secret");

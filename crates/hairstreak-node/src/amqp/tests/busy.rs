@@ -1,4 +1,4 @@
-//! A virtual host whose lock is taken: its connections wait, those of other hosts do not, and nothing is lost.
+//! A virtual host whose lock is taken: its connections wait, connections of other hosts go on, and no message is lost.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Where the network cuts the bytes changes nothing: not what a client is told of an error, and not whether the connection goes on.
+//! The cuts of the network between bytes change nothing: the client gets the same errors, and the connection goes on or ends
+//! alike.
 
 use fastrand::Rng;
 use hairstreak_wire::amqp::{
@@ -111,7 +112,7 @@ fn a_wrong_end_is_told_with_the_octets_of_its_frame() {
         [publish(5), body(0, 0)].concat(),
         // A body of memory of its own.
         [publish(40_000), body(4000, END), body(4000, 0)].concat(),
-        // Nobody awaits this body: the end comes first all the same.
+        // No channel awaits this body: the frame end comes first all the same.
         body(5, 0),
         [publish(2), body(5, 0)].concat(),
         frame(FrameKind::Method as u8, 1, b"abcdefgh", 0),

@@ -26,7 +26,7 @@ fn closed(heartbeat: u16) -> World {
 #[test]
 fn a_client_that_has_closed_ends_the_stream() {
     let mut world = closed(0);
-    // The connection is in no count any more, and the stream is open.
+    // The connection is in no count, and the stream is still open.
     assert_eq!(world.node.connection_count(), 0);
     assert!(world.node.is_connected(world.client) && world.node.is_reading(world.client));
     // More of the client is dropped, and answered with nothing.

@@ -77,7 +77,7 @@ impl World {
         self.say(&bytes)
     }
 
-    /// The methods that have come meanwhile.
+    /// Returns the methods received since the last call.
     fn hear(&mut self) -> Vec<&'static str> {
         self.say(&[])
     }
@@ -153,7 +153,7 @@ fn what_comes_behind_a_waiting_message_keeps_its_order() {
     assert_eq!(world.say_methods(0, &[Method::ConnectionClose(connection::Close::default())]), [""; 0]);
     world.clear();
     assert_eq!(world.hear(), ["queue.declare-ok", "channel.close-ok", "connection.close-ok"]);
-    // The message, and what the closed channel had not settled.
+    // The message, and the unsettled deliveries of the closed channel.
     assert_eq!(world.ready(), 4);
 }
 
@@ -225,7 +225,7 @@ fn a_client_that_connects_again_gains_nothing() {
     (0..100).for_each(|_| publish(2, b"out", 100_000, &mut bytes));
     for _ in 0..5 {
         let (taken, _) = world.send(&bytes);
-        // A quarter of the watermark, and what one read takes.
+        // A quarter of the watermark, and the size of one read.
         assert!((WATERMARK / 8..WATERMARK / 2).contains(&taken), "{taken} bytes");
         assert!(!world.node.is_reading(world.client));
         world.node.break_off(world.client);
@@ -324,7 +324,8 @@ fn frames_in_pieces_are_parked_as_those_that_come_whole() {
     }
 }
 
-/// A node whose calls have few steps, and the same client. The queues `b0` to `b39` are bound to amq.fanout, and `work` to amq.direct with 40 keys.
+/// A node with few steps for each call, and the same client. The queues `b0` to `b39` are bound to amq.fanout, and `work` to
+/// amq.direct with 40 keys.
 fn world_of_slices() -> World {
     let mut world = world_with(Limits { steps_max: 8, ..Limits::default() });
     let mut bytes = Vec::new();
@@ -376,7 +377,7 @@ fn parked_messages_that_take_slices_keep_what_is_behind_them_waiting() {
     }
 }
 
-/// The node ends the connection, or the connection breaks, while the host is not done with what came before the parked message.
+/// The node ends the connection, or the connection breaks, while the host still works on operations before the parked message.
 #[test]
 fn a_parked_message_is_kept_whose_client_ends_while_the_host_is_busy_for_it() {
     for is_forced in [false, true] {

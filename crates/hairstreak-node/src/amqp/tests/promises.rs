@@ -1,4 +1,4 @@
-//! Answers that wait for the disk: what a client hears while the disk stalls.
+//! Answers that wait for the disk: the output to a client while the disk stalls.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use hairstreak_wire::amqp::{
 use super::{FRAME_SIZE, World, login_with, message_to_nobody, method_names};
 use crate::operator::DataPlace;
 
-/// A node with a data directory, and a client with an open channel. The disk stalls until the test says how it went on.
+/// A node with a data directory, and a client with an open channel. The disk stalls until the test sets the outcome.
 struct Stalled {
     world: World,
     folder: PathBuf,
@@ -34,7 +34,7 @@ impl Stalled {
         assert_eq!(self.world.feed(&bytes, usize::MAX), b"");
     }
 
-    /// The disk refuses the queue. The client hears of that and of nothing else.
+    /// The disk refuses the queue. The client receives only that error.
     fn expect_refusal(&mut self) {
         self.world.node.end_commit(Some("no disk"));
         let written = self.written();
@@ -59,7 +59,7 @@ impl Stalled {
 
 impl Drop for Stalled {
     fn drop(&mut self) {
-        // A folder that is left over does no harm.
+        // A folder left behind does no harm.
         let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
@@ -205,7 +205,7 @@ fn a_client_that_leaves_hears_all_however_long_the_disk_takes() {
 fn a_client_whose_connection_is_closed_for_an_error_hears_that_the_disk_refuses_its_queue() {
     let mut stalled = Stalled::new("error", 0);
     stalled.declare_and(&Method::TxSelectOk(tx::SelectOk {}));
-    // The time for the answer begins when the client is told.
+    // The time for the answer begins with the notice to the client.
     stalled.world.node.pass(Duration::from_secs(60));
     stalled.expect_refusal();
     stalled.world.node.pass(Duration::from_secs(9));

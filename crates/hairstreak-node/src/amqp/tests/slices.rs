@@ -1,4 +1,5 @@
-//! Operations that take more than one turn: answers come in order, when all is done, and what the client sends behind waits.
+//! Operations that take more than one turn: answers come in order, after the end of the operation, and later frames of the client
+//! wait.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::node::AmqpOptions;
 
 const QUEUE_COUNT: usize = 200;
 
-/// A client with an open channel of a node whose calls have few steps, and [`QUEUE_COUNT`] queues that are bound to amq.fanout.
+/// A client with an open channel of a node with few steps for each call, and [`QUEUE_COUNT`] queues that are bound to amq.fanout.
 fn world() -> World {
     let limits = Limits { steps_max: 64, ..Limits::default() };
     let options = AmqpOptions { limits, ..AmqpOptions::default() };
@@ -38,7 +39,7 @@ fn encoded(methods: &[Method<'_>]) -> Vec<u8> {
     bytes
 }
 
-/// An empty message, with a priority to tell it from others.
+/// An empty message, identified by its priority.
 fn publish(exchange: &[u8], routing_key: &[u8], priority: u8, bytes: &mut Vec<u8>) {
     let publish = basic::Publish { exchange, routing_key, mandatory: true, ..Default::default() };
     Method::BasicPublish(publish).encode(1, bytes);
@@ -184,7 +185,7 @@ fn a_channel_is_closed_when_its_deliveries_are_back_and_a_connection_leaves_noth
     assert_eq!(world.leave(), 0);
 }
 
-/// The timekeeper fires the slices of an operation, and holds the lock of the host meanwhile.
+/// The timekeeper fires the slices of an operation, and holds the lock of the host during a slice.
 #[test]
 fn slices_leave_the_host_to_connections_that_wait_for_its_lock() {
     for is_wanted in [false, true] {
@@ -196,7 +197,7 @@ fn slices_leave_the_host_to_connections_that_wait_for_its_lock() {
         let purge = encoded(&[Method::QueuePurge(queue::Purge { queue: b"q0", ..Default::default() })]);
         assert_eq!(world.node.read(world.client, &purge), purge.len());
         let (node, host, start) = (world.node.node(), world.node.host("/"), Instant::now());
-        // The timekeeper asks for the time while it holds the lock, too.
+        // The timekeeper reads the time while it holds the lock, too.
         let time = || {
             if is_wanted {
                 drop(host.lock_within(&mut Duration::from_millis(1)));

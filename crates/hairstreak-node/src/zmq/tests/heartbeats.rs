@@ -1,4 +1,5 @@
-//! How often the broker's peers are asked for a sign of life, counted by peers of ZMTP 3.1 that write it by hand.
+//! Rate at which the broker asks its peers for a sign of life. ZMTP 3.1 peers count the requests; their frames are written by
+//! hand.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -87,7 +88,7 @@ impl Peer {
                         count.fetch_add(1, Ordering::Relaxed);
                         let mut pong = Vec::new();
                         command::encode_pong(&mut pong, context);
-                        // The broker may be gone by now.
+                        // The broker may have left already.
                         let _ = near.write_all(&pong);
                     }
                     continue;
@@ -120,7 +121,7 @@ impl Peer {
         self.messages.recv_timeout(PATIENCE).unwrap()
     }
 
-    /// Waits until so many more PINGs have come.
+    /// Waits until `count` more PINGs have come.
     fn wait_for_pings(&self, count: usize) {
         let before = self.pings();
         until("PINGs", || self.pings() >= before + count);
@@ -132,7 +133,7 @@ fn property(name: &str, value: &str) -> Vec<u8> {
     [&[name.len() as u8], name, &(value.len() as u32).to_be_bytes(), value].concat()
 }
 
-/// Whether it is a command, whether more follow, and its body. `None`: the connection is over.
+/// Returns the command flag, the more flag and the body of a frame. `None`: the connection is over.
 fn read_frame(stream: &mut TcpStream) -> Option<(bool, bool, Vec<u8>)> {
     let mut header = [0; SHORT_HEADER_SIZE];
     stream.read_exact(&mut header).ok()?;
@@ -181,6 +182,6 @@ fn idle_peers_are_pinged_no_more_often_than_is_said() {
     worker.wait_for_pings(SOME);
     let since = Instant::now();
     idle.wait_for_pings(3);
-    // Two intervals lie between them; one is left for what was under way.
+    // Two intervals lie between them; one remains after the time in transit.
     assert!(since.elapsed() >= interval, "{:?}", since.elapsed());
 }

@@ -1,8 +1,8 @@
-//! Clients that ask and go: they are remembered as long as nobody else needs their places.
+//! Tests of absent clients: they are remembered until other clients need their places.
 
 use super::*;
 
-/// Comes, asks once, has its reply and goes.
+/// Connects, sends one request, gets its reply and disconnects.
 fn visit(bench: &mut Bench, client: char) -> Vec<String> {
     bench.ask("c", client, 1);
     bench.reply("w", client, 1);
@@ -23,7 +23,7 @@ fn more_clients_than_may_be_here_ask_once_and_go_and_all_are_answered() {
         assert!(is_known(&bench, client) && bench.broker.clients.len() <= 10);
     }
     assert_eq!(bench.broker.report(bench.now).services[0].replies, 151);
-    // Nor does one of plain MDP find no place.
+    // A client of plain MDP gets a place too.
     bench.frames("p", &[b"", b"MDPC01", b"echo", b"body"]);
     assert_eq!(bench.broker.report(bench.now).drops.refused, 0);
 }
@@ -35,7 +35,7 @@ fn who_has_been_gone_the_longest_is_forgotten_first_and_nobody_who_is_back_or_ha
     bench.ask("open", 'o', 1);
     bench.lose("open");
     ['a', 'b', 'c'].iter().for_each(|client| drop(visit(&mut bench, *client)));
-    // It is here again, and gone again after the others.
+    // The client comes back, and leaves again after the others.
     visit(&mut bench, 'a');
     bench.ask("d", 'd', 1);
     assert!(!is_known(&bench, 'b') && ['o', 'a', 'c', 'd'].iter().all(|client| is_known(&bench, *client)));
@@ -44,14 +44,14 @@ fn who_has_been_gone_the_longest_is_forgotten_first_and_nobody_who_is_back_or_ha
     bench.ask("f", 'f', 1);
     bench.said();
     assert!(!is_known(&bench, 'a') && is_known(&bench, 'o'));
-    // The others are here, or have something open.
+    // The other clients are connected, or have open requests.
     bench.ask("g", 'g', 1);
     bench.frames("p", &[b"", b"MDPC01", b"echo", b"body"]);
     assert_eq!(
         (bench.said(), bench.broker.report(bench.now).drops.refused),
         (vec!["g: REFUSED g/1 503".into()], 1)
     );
-    // A reply that waits is not lost either.
+    // A client with an unread reply is kept too.
     bench.reply("w", 'o', 1);
     bench.ask("g", 'g', 2);
     assert_eq!(bench.said_to("g"), ["REFUSED g/2 503"]);
@@ -67,7 +67,7 @@ fn who_has_nothing_open_any_more_makes_room_although_it_was_gone_before() {
     bench.ask("a", 'a', 1);
     bench.lose("a");
     bench.ask("b", 'b', 1);
-    // There is no room for this one.
+    // There is no room for this request.
     bench.reply("w", 'a', 1);
     bench.ask("b", 'b', 2);
     assert_eq!(bench.said(), ["w: REQUEST a/1 1", "b: REFUSED b/1 503", "w: REQUEST b/2 2"]);

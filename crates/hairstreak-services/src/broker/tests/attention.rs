@@ -1,9 +1,9 @@
-//! Peers that the broker depends on: workers, and clients that wait for something. All others may be asked more seldom
-//! whether they are still there.
+//! Tests of peers that the broker depends on: workers, and clients that wait for a result. Other peers may be checked
+//! for liveness less often.
 
 use super::*;
 
-/// The broker has looked at all clients.
+/// Time in which the broker checks all clients.
 const LOOK_MS: u64 = 1000;
 
 fn assert_attended(bench: &mut Bench, peers: &[&str], when: &str) {

@@ -1,4 +1,4 @@
-//! Limits, at the bound and one past it, and what hostile peers may cost.
+//! Tests of limits, at the bound and one past it, and of the cost of hostile peers.
 
 use hairstreak_base::Body;
 
@@ -35,13 +35,13 @@ fn so_many_bytes_wait_for_a_service_and_no_more() {
     bench.said();
     bench.send("c", request_from('a', 3, 1, false), &[b"third", b""]);
     assert_eq!(bench.said(), ["c: REFUSED a/3 503"]);
-    // Nor may what was answered be asked for again without end.
+    // Answered requests cannot be asked for again without limit either.
     bench.reply("w", 'a', 1);
     bench.send("c", request_from('a', 4, 1, false), &[b"third", &[b'x'; 99]]);
     bench.said();
     bench.send("c", request_from('a', 1, 1, true), &[b"echo", &body]);
     assert_eq!(bench.said(), ["c: REFUSED a/1 503"]);
-    // It is there still, and is asked for when there is room.
+    // The reply is still kept, and is asked for when there is room.
     bench.send("c", Header::Cancel { request: request_id('a', 4) }, &[]);
     bench.send("c", request_from('a', 1, 1, true), &[b"echo", &body]);
     assert!(bench.said()[0].starts_with("w: REQUEST a/1"));
@@ -74,7 +74,7 @@ fn a_client_has_so_many_numbers_open_and_no_more() {
     bench.send("c", request_from('a', 5, 1, false), &[b"echo", b""]);
     bench.send("c", request_from('a', u64::MAX, 1, false), &[b"echo", b""]);
     assert_eq!(bench.said(), ["c: REFUSED a/5 429".to_owned(), format!("c: REFUSED a/{} 429", u64::MAX)]);
-    // And all clients together.
+    // All clients together have a limit too.
     bench.send("d", request_from('d', 2, 1, false), &[b"echo", b""]);
     bench.send("d", request_from('d', 3, 1, false), &[b"echo", b""]);
     assert_eq!(bench.said(), ["d: REFUSED d/3 429"]);
@@ -95,7 +95,7 @@ fn there_are_so_many_clients_and_no_more() {
     bench.frames("f", &[b"", b"MDPC01", b"echo", b"body"]);
     assert_eq!(bench.said(), ["e: REFUSED e/1 503"]);
     assert_eq!((bench.broker.report(bench.now).drops.refused, bench.broker.request_count()), (1, 2));
-    // A client of plain MDP that goes makes room at once.
+    // A client of plain MDP that disconnects makes room at once.
     bench.lose("d");
     bench.ask("e", 'e', 1);
     assert_eq!(bench.said(), [""; 0]);
@@ -123,12 +123,12 @@ fn huge_lists_of_what_a_worker_has_cost_little() {
     bench.ready_with("w", 1, &ranges);
     let (clients, slots) = (bench.broker.report(bench.now).clients, slot_count(&bench));
     assert_eq!((clients, slots), (4, 2_002));
-    // Nor does it matter how often it says so.
+    // Repeated reports do not change the result.
     let list: Vec<_> = std::iter::repeat_n(('a', 1, u64::MAX), 65_536).collect();
     bench.send("w", Header::Held, &[&held(&list)]);
     bench.send("w", Header::Held, &[&held(&[('c', 4_500, 4_600), ('c', 1, 9)])]);
     assert!(slot_count(&bench) <= 5_000);
-    // What the client says itself is what counts.
+    // The client's own first number has priority.
     bench.send("z", request_from('c', 7, 7, false), &[b"other", b""]);
     bench.send("y", request_from('b', 7, 7, false), &[b"other", b""]);
     assert_eq!((bench.said(), bench.broker.request_count()), (vec![], 2));
@@ -144,7 +144,7 @@ fn a_worker_that_takes_and_goes_over_and_over_leaves_nothing_behind() {
     }
     let echo = &bench.broker.report(bench.now).services[0];
     assert_eq!((echo.workers, echo.queued, echo.outstanding, echo.redeliveries), (0, 3, 0, 1_002));
-    // Four had both, and then each had one of them in turn. The third waits for those.
+    // Four workers had both requests, and then each had one of them in turn. The third request waits for these two.
     bench.ready("w", 9);
     (1..=2).for_each(|number| bench.reply("w", 'a', number));
     let deliveries = bench.said_to("w");
@@ -171,7 +171,7 @@ fn what_is_too_large_for_every_worker_is_refused_and_the_workers_go_on() {
     bench.wire.narrow.insert("w".to_owned());
     bench.ready("w", 1);
     bench.ask("c", 'a', 1);
-    // The same of one that the worker has from before.
+    // A request that the worker has from before is refused too.
     bench.send("w", Header::Held, &[&held(&[('a', 2, 2)])]);
     bench.send("c", request_from('a', 2, 1, true), &[b"echo", b"2"]);
     assert_eq!(bench.said(), ["c: REFUSED a/1 400", "c: REFUSED a/2 400"]);

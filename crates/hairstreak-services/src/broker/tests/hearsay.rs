@@ -1,4 +1,5 @@
-//! What workers tell of clients that have not come: how much of it is noted, and whose room it does not take.
+//! Tests of workers' reports about clients that have not connected: their limits, and the room that they leave to
+//! others.
 
 use super::*;
 use crate::broker::clients::told_max;
@@ -53,7 +54,7 @@ fn what_workers_tell_takes_no_room_from_clients_that_are_here() {
     for client in (150..250).map(char::from) {
         tell(&mut bench, &[(client, 1, 100)]);
     }
-    // Nor does one that knows them.
+    // Reports about a connected client take no room either.
     tell(&mut bench, &[('a', 1, u64::MAX)]);
     assert_eq!(bench.broker.clients.counts().told, told_max(&options));
     (2..=40).for_each(|number| bench.send("a", request_from('a', number, 1, false), &[b"echo", b""]));

@@ -1,4 +1,4 @@
-//! Requests of HSN1 without failures.
+//! Tests of HSN1 requests without failures.
 
 use super::*;
 
@@ -45,7 +45,7 @@ fn hsn1_clients_meet_plain_workers_and_plain_clients_hsn1_workers() {
     bench.send("w", Header::Partial { request: plain, index: 0, run: None }, &[b"one"]);
     bench.send("w", Header::Final { request: plain, index: 1, run: None }, &[b"two"]);
     assert_eq!(bench.said(), ["d: |MDPC01|echo|one|two"]);
-    // Its worker may refuse: plain MDP has no words for that.
+    // The worker may refuse a plain client's request: plain MDP has no command for a refusal.
     bench.frames("d", &[b"", b"MDPC01", b"echo", b"body"]);
     let request = RequestId { number: 2, ..plain };
     bench.send("w", Header::Refused { request, refusal: Refusal::Failed }, &[b"no"]);
@@ -87,7 +87,7 @@ fn the_least_busy_worker_gets_the_next_request_and_none_more_than_it_takes() {
         bench.reply(worker, 'a', number);
     }
     bench.said();
-    // Both idle: the one that waits longest is first.
+    // Both workers are idle: the one with the longest wait is first.
     for number in 7..=9 {
         bench.send("c", request_from('a', number, 7, false), &[b"echo", b""]);
     }
@@ -115,7 +115,7 @@ fn the_same_number_again_is_the_same_request() {
     bench.ask("c", 'a', 1);
     bench.send("c", again('a', 1), &[b"echo", b"1"]);
     assert_eq!(bench.said(), ["w: REQUEST a/1 1"]);
-    // Another client's number 1 is another request.
+    // Number 1 of another client is another request.
     bench.ask("d", 'b', 1);
     assert_eq!(bench.said(), ["w: REQUEST b/1 1"]);
 }
@@ -132,7 +132,7 @@ fn what_is_answered_is_asked_of_the_worker_that_has_the_reply() {
     assert_eq!(bench.said(), ["w: REQUEST a/1 1 again"]);
     bench.reply("w", 'a', 1);
     assert_eq!(bench.said(), ["c: FINAL a/1 #0 done"]);
-    // Even if that one is busy.
+    // A busy worker is asked too.
     bench.lose("idle");
     bench.ask("d", 'b', 1);
     bench.ready("idle", 9);
@@ -149,7 +149,7 @@ fn numbers_below_the_first_open_one_are_answered_and_known_to_be() {
         bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]);
     }
     assert_eq!(bench.said(), ["w: REQUEST a/1 ", "w: REQUEST a/2 "]);
-    // It waits for 3 and what follows: of the others one was given, the other not.
+    // The client waits for 4 and later numbers. The worker has 2 and 3.
     bench.reply("w", 'a', 1);
     bench.said();
     bench.send("c", request_from('a', 5, 4, false), &[b"echo", b""]);
@@ -172,7 +172,7 @@ fn a_cancelled_request_goes_nowhere_and_its_worker_is_told() {
     bench.send("c", request_from('a', 2, 1, false), &[b"echo", b""]);
     bench.send("c", request_from('a', 3, 1, false), &[b"echo", b""]);
     bench.said();
-    // Nobody else may.
+    // Other peers may not cancel.
     bench.send("d", Header::Cancel { request: request_id('a', 1) }, &[]);
     bench.send("c", Header::Cancel { request: request_id('b', 1) }, &[]);
     bench.send("c", Header::Cancel { request: request_id('a', 9) }, &[]);
@@ -181,7 +181,7 @@ fn a_cancelled_request_goes_nowhere_and_its_worker_is_told() {
     assert_eq!((bench.said(), bench.broker.request_count()), (vec![], 2));
     bench.send("c", Header::Cancel { request: request_id('a', 1) }, &[]);
     assert_eq!(bench.said(), ["w: CANCEL a/1"]);
-    // Its place is taken until it says something.
+    // The request takes a place until the worker answers.
     assert_eq!(bench.broker.report(bench.now).services[0].queued, 1);
     bench.send("w", Header::Refused { request: request_id('a', 1), refusal: Refusal::Failed }, &[]);
     assert_eq!(bench.said(), ["w: REQUEST a/3 "]);
@@ -276,7 +276,7 @@ fn malformed_requests_are_refused_as_such() {
     let expected: Vec<String> = (1..=4).map(|number| format!("c: REFUSED a/{number} 400")).collect();
     assert_eq!(bench.said(), expected);
     assert_eq!((bench.broker.report(bench.now).drops.malformed, bench.broker.request_count()), (4, 0));
-    // A worker that asks is none.
+    // A worker that sends a request is dismissed.
     bench.ready("w", 1);
     bench.send("w", request('a', 5), &[b"echo", b""]);
     assert_eq!(bench.said(), ["w: DISCONNECT"]);
@@ -290,7 +290,7 @@ fn a_connection_is_one_clients_and_a_client_speaks_as_it_began() {
     assert_eq!(bench.said(), ["c: REFUSED b/1 400"]);
     bench.frames("c", &[b"", b"MDPC01", b"echo", b"body"]);
     assert_eq!(bench.broker.report(bench.now).drops.malformed, 2);
-    // Nor does anybody take what a client of plain MDP asked for.
+    // Another peer cannot take the request of a plain client either.
     bench.frames("p", &[b"", b"MDPC01", b"echo", b"body"]);
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());

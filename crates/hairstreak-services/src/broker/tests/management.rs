@@ -1,4 +1,4 @@
-//! MMI, the broker's report, and who may not serve what.
+//! Tests of MMI, of the broker's report, and of workers that may not serve a name.
 
 use hairstreak_wire::management::{REPORT_SERVICE, Report};
 
@@ -22,7 +22,7 @@ fn mmi_tells_which_services_have_workers_and_echoes_its_own_name() {
     assert_eq!(mmi(&mut bench, b"mmi.service", b""), reply("mmi.service", 404));
     assert_eq!(mmi(&mut bench, b"mmi.other", b"echo"), reply("mmi.other", 501));
     assert_eq!(mmi(&mut bench, b"hairstreak.other", b"echo"), reply("hairstreak.other", 501));
-    // Somebody asked for it once: it has no workers for that.
+    // The service is known because of a request, but has no workers.
     bench.lose("w");
     bench.ask("e", 'e', 1);
     assert_eq!(mmi(&mut bench, b"mmi.service", b"echo"), reply("mmi.service", 404));
@@ -47,7 +47,7 @@ fn whoever_wants_to_serve_what_the_broker_serves_is_told_to_go_after_a_second() 
     bench.frames("gone", plain);
     bench.lose("gone");
     bench.pass(900);
-    // Whatever they say meanwhile.
+    // Messages of the peers until then change nothing.
     bench.frames("w", plain);
     bench.frames("w", &[b"", b"MDPW01", b"\x04"]);
     assert_eq!((bench.said(), bench.broker.report(bench.now).drops.malformed), (vec![], 2));
@@ -131,7 +131,7 @@ fn a_report_is_made_once_in_a_while_and_told_to_all_who_ask_meanwhile() {
     assert_eq!(asked(&mut bench), 1);
     bench.now += Duration::from_millis(1);
     assert_eq!(asked(&mut bench), 2);
-    // For those who do not read, its bytes are there once.
+    // Clients that do not read share its bytes.
     let waiting = |client: char| {
         let id = request_id(client, 9);
         bench.wire.full.insert(client.to_string());

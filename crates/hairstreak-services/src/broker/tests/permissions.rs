@@ -1,4 +1,5 @@
-//! The rights of users: call, serve, see. The peer `ann:1` belongs to the user ann. A peer without a colon has no user.
+//! Tests of the permissions of users: call, serve, see. The peer `ann:1` belongs to the user ann. A peer without a
+//! colon has no user.
 
 use hairstreak_wire::management::{REPORT_SERVICE, Report};
 
@@ -73,7 +74,7 @@ fn a_refused_worker_hurts_nobody_and_may_try_again() {
     bench.ready("w", 8);
     bench.ready("ann:1", 8);
     bench.ask("c", 'c', 1);
-    // Its words meanwhile count for nothing.
+    // Its messages until then are dropped.
     bench.reply("ann:1", 'c', 1);
     bench.reply("w", 'c', 1);
     assert_eq!(bench.said(), ["ann:1: REFUSED \0/0 403", "w: REQUEST c/1 1", "c: FINAL c/1 #0 done"]);
@@ -98,7 +99,7 @@ fn a_change_of_permissions_holds_for_the_next_request_and_takes_workers_away() {
     gate.revoke("ann", Write, "echo");
     bench.send("ann:1", request_from('a', 2, 1, false), &[b"echo", b"2"]);
     assert_eq!(bench.said(), ["ann:1: REFUSED a/2 403"]);
-    // A request that was taken before is answered.
+    // A request that was taken before is still answered.
     bench.reply("bob:1", 'a', 1);
     assert_eq!(bench.said(), ["ann:1: FINAL a/1 #0 done"]);
     gate.grant("ann", Write, "echo");
@@ -140,7 +141,7 @@ fn a_clients_id_is_its_users() {
     bench.ask("ann:1", 'a', 1);
     bench.lose("ann:1");
     bench.said();
-    // The reply to a request of ann's is not for bob, nor for who shows no name.
+    // The reply to ann's request is neither for bob nor for a peer without a user.
     for peer in ["bob:1", "c"] {
         bench.send(peer, again('a', 1), &[b"echo", b"1"]);
         assert_eq!(bench.said(), [format!("{peer}: REFUSED a/1 400")]);
@@ -169,7 +170,7 @@ fn replies_from_before_are_taken_from_whoever_may_serve() {
         if may {
             gate.grant("bob", Read, "echo");
         }
-        // The reply comes before the request, or behind it.
+        // The reply comes before the request, or after it.
         for comes_first in [false, true] {
             let mut bench = Bench::with_gate(&gate);
             if comes_first {
@@ -182,7 +183,7 @@ fn replies_from_before_are_taken_from_whoever_may_serve() {
             let expected: &[&str] = if may { &["c: FINAL c/1 #0 done"] } else { &[] };
             assert_eq!(bench.said(), expected, "{may} {comes_first}");
         }
-        // The same of a worker, of another service than its own.
+        // A worker of another service is treated in the same way.
         gate.grant("bob", Read, "other");
         let mut bench = Bench::with_gate(&gate);
         bench.send("bob:1", Header::Ready { capacity: 1 }, &[b"other", b""]);

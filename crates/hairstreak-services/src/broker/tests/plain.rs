@@ -1,4 +1,4 @@
-//! Plain MDP, 0.1 and 0.2, as unmodified clients and workers speak it.
+//! Tests of plain MDP, 0.1 and 0.2, with the messages of unmodified clients and workers.
 
 use super::*;
 
@@ -20,13 +20,13 @@ fn ask(bench: &mut Bench, client: &str, body: &[u8]) {
     bench.frames(client, &[b"", b"MDPC01", b"echo", body]);
 }
 
-/// The address of the last request that a worker got.
+/// Returns the address of the last request that a worker got.
 fn address(said: &[(String, Vec<Vec<u8>>)]) -> Vec<u8> {
     let found = said.iter().flat_map(|(_, frames)| frames).rfind(|frame| Address::parse(frame).is_some());
     found.expect("an address").clone()
 }
 
-/// The worker answers the last request.
+/// Answers the last request as this worker.
 fn answer(bench: &mut Bench, worker: &str, body: &[u8]) {
     let said = bench.raw();
     let address = address(&said);
@@ -125,7 +125,7 @@ fn with_room_for_more_a_plain_worker_has_its_next_requests_before_it_replies() {
     for (client, body) in [("a", b"1"), ("b", b"2"), ("c", b"3"), ("d", b"4"), ("e", b"5")] {
         ask(&mut bench, client, body);
     }
-    // The least busy comes first, whichever version it speaks; the fifth waits.
+    // The least busy worker comes first, in either version. The fifth request waits.
     let given = [
         "v: |MDPW01|\\x02|<plain1/1>||1",
         "w: MDPW02|\\x02|<plain2/1>||2",
@@ -134,11 +134,11 @@ fn with_room_for_more_a_plain_worker_has_its_next_requests_before_it_replies() {
     ];
     assert_eq!(bench.said(), given);
     assert_eq!(bench.broker.report(bench.now).services[0].queued, 1);
-    // It may be silent as long as it has one.
+    // A worker with a request may be silent.
     bench.pass(30_000);
     reply(&mut bench, "v", 1);
     assert_eq!(bench.said(), ["a: |MDPC01|echo|done", "v: |MDPW01|\\x02|<plain5/1>||5"]);
-    // What it does not have is no reply of its.
+    // A reply to a request of another worker is unexpected: the worker has to begin again.
     reply(&mut bench, "v", 2);
     assert_eq!(bench.said(), ["v: |MDPW01|\\x05"]);
     ready(&mut bench, "v");
@@ -179,7 +179,7 @@ fn what_waits_in_a_plain_workers_socket_is_not_late_before_it_is_begun() {
         reply(&mut bench, "v", client);
         assert_eq!(bench.said().len(), 1, "only the reply");
     }
-    // The last one takes too long.
+    // The last worker takes too long.
     bench.pass(1_900);
     assert_eq!(bench.said(), ["w: |MDPW01|\\x02|<plain5/1>||x"]);
     reply(&mut bench, "w", 5);
@@ -221,7 +221,7 @@ fn a_request_for_nobody_waits_for_a_worker_and_not_for_ever() {
     bench.assert_quiet();
 }
 
-/// The worker of 0.1 replies to that client's first request.
+/// Replies to the first request of that client, as a worker of 0.1.
 fn reply(bench: &mut Bench, worker: &str, client: u64) {
     let address = Address::from(RequestId { number: 1, client: plain_client(client) });
     bench.frames(worker, &[b"", b"MDPW01", b"\x03", address.as_bytes(), b"", b"done"]);
@@ -286,7 +286,7 @@ fn unexpected_commands_are_answered_with_disconnect() {
     let disconnects = ["w: |MDPW01|\\x05", "w: MDPW02|\\x06"];
     let address = Address::from(request_id('a', 1));
     let cases: [&[&[&[u8]]]; 4] = [
-        // Of no worker.
+        // Commands of a peer that is not a worker.
         &[&[b"", b"MDPW01", b"\x04"], &[b"MDPW02", b"\x05"]],
         &[
             &[b"", b"MDPW01", b"\x03", b"somebody", b"", b"body"],
@@ -296,7 +296,7 @@ fn unexpected_commands_are_answered_with_disconnect() {
             &[b"", b"MDPW01", b"\x03", address.as_bytes(), b"", b"body"],
             &[b"MDPW02", b"\x03", address.as_bytes(), b"", b"body"],
         ],
-        // For a worker, and of it.
+        // Commands for a worker, received from one.
         &[&[b"", b"MDPW01", b"\x02", b"a", b"", b"body"], &[b"MDPW02", b"\x02", b"a", b"", b"body"]],
     ];
     for case in cases {
@@ -392,7 +392,7 @@ fn a_reply_to_what_an_idle_worker_was_not_given_is_late() {
     }
     assert_eq!((bench.said(), bench.broker.report(bench.now).drops.late), (vec![], 4));
     reply(&mut bench, "w", 1);
-    // Once more.
+    // A repeated reply is late.
     reply(&mut bench, "w", 1);
     assert_eq!((bench.said().len(), bench.broker.report(bench.now).drops.late), (1, 5));
     bench.assert_quiet();

@@ -1,4 +1,4 @@
-//! Workers, clients, connections and brokers that die, and what is done once more because of it.
+//! Tests of the death of workers, clients, connections and brokers, and of the work that is done again.
 
 use super::*;
 
@@ -139,7 +139,7 @@ fn what_a_worker_says_before_ready_is_heard_as_far_as_it_can_be_and_asked_for_ag
     let mut bench = Bench::new(Options::default());
     bench.broker.handle_peer(b"w", true, &mut bench.wire);
     bench.send("c", again('a', 1), &[b"echo", b"1"]);
-    // Whole replies, to what has come and to what has not; a part; and a refusal.
+    // Whole replies to known and unknown requests; a part; and a refusal.
     bench.reply("w", 'a', 1);
     bench.reply("w", 'a', 2);
     bench.send("w", Header::Final { request: request_id('a', 3), index: 1, run: None }, &[b"end"]);
@@ -165,7 +165,7 @@ fn a_worker_that_comes_again_and_again_and_still_has_it_is_one_worker() {
         bench.lose("w");
         bench.ready_with("w", 1, &[('a', 1, 1)]);
     }
-    // Whoever comes first has what waits; a list is read before that.
+    // The first worker to connect gets the waiting requests. Its list is read first.
     let said = bench.said();
     assert_eq!((said.len(), said.last().unwrap().as_str()), (10, "w: REQUEST a/1 1 after 1 again"));
     bench.reply("w", 'a', 1);
@@ -188,7 +188,7 @@ fn a_worker_is_asked_for_what_it_has_even_if_it_waits_for_another_one_already() 
     assert_eq!(bench.broker.report(bench.now).services[0].queued, 1);
     bench.ready_with("w", 1, &[('a', 1, 1)]);
     assert_eq!(bench.said(), ["w: REQUEST a/1 1 again"]);
-    // Another one's list comes too late.
+    // The list of another worker comes too late.
     bench.ready_with("v", 1, &[('a', 1, 1)]);
     assert_eq!(bench.said(), [""; 0]);
     bench.reply("w", 'a', 1);
@@ -248,7 +248,7 @@ fn a_plain_worker_that_answers_before_its_client_asks_again_has_not_worked_in_va
     bench.send("c", again('a', 1), &[b"echo", b"1"]);
     assert_eq!(bench.said(), ["c: FINAL a/1 #0 body"]);
     bench.assert_quiet();
-    // Nor one that does so after that, be it after the time that was waited for it.
+    // A reply after the repeated request is taken too, even after the wait.
     for wait in [100, 5_000] {
         let mut bench = Bench::new(Options::default());
         bench.send("c", again('a', 1), &[b"echo", b"1"]);
@@ -267,7 +267,7 @@ fn early_replies_are_for_those_who_ask_again_and_not_kept_for_ever() {
     let mut bench = Bench::new(Options::default());
     let address = Address::from(request_id('a', 1));
     let reply: &[&[u8]] = &[b"", b"MDPW01", b"\x03", address.as_bytes(), b"", b"body"];
-    // One that is asked for the first time has no reply.
+    // A new request does not take an early reply.
     bench.frames("w", reply);
     bench.ask("c", 'a', 1);
     assert_eq!(bench.said(), ["w: |MDPW01|\\x05"]);
@@ -314,7 +314,7 @@ fn a_client_that_reconnects_gets_its_replies_where_it_is() {
     bench.send("c", request_from('a', 2, 1, false), &[b"echo", b"2"]);
     bench.said();
     bench.lose("c");
-    // One reply comes while it is away.
+    // One reply comes while the client is away.
     bench.reply("w", 'a', 1);
     assert_eq!(bench.said(), [""; 0]);
     assert!(bench.broker.report(bench.now).unread_bytes > 0);
@@ -326,7 +326,7 @@ fn a_client_that_reconnects_gets_its_replies_where_it_is() {
     bench.reply("w", 'a', 2);
     assert_eq!(bench.said(), ["c2: FINAL a/2 #0 done"]);
     bench.assert_quiet();
-    // What was read may be asked for once more.
+    // A reply that was read may be asked for again.
     bench.send("c2", request_from('a', 1, 1, true), &[b"echo", b"1"]);
     assert_eq!(bench.said(), ["w: REQUEST a/1 1 again"]);
 }
@@ -340,7 +340,7 @@ fn a_client_may_come_by_another_connection_before_the_first_is_over() {
     bench.lose("c");
     bench.reply("w", 'a', 1);
     assert_eq!(bench.said(), ["w: REQUEST a/1 1", "c2: FINAL a/1 #0 done"]);
-    // The first one is nobody any more.
+    // The first connection is no longer the client's.
     bench.send("c", Header::Cancel { request: request_id('a', 1) }, &[]);
     bench.lose("c2");
     bench.pass(70_000);
@@ -356,14 +356,14 @@ fn a_client_that_stays_away_is_forgotten_with_all_it_asked_for() {
     bench.said();
     bench.lose("c");
     bench.pass(59_000);
-    // What nobody has it would send again anyway.
+    // Requests without a worker are dropped: the client would resend them anyway.
     assert_eq!((bench.broker.request_count(), bench.said()), (1, vec![]));
     bench.pass(2_000);
     assert_eq!((bench.broker.request_count(), bench.broker.report(bench.now).clients), (0, 0));
     assert_eq!(bench.said(), ["w: CANCEL a/1"]);
     bench.reply("w", 'a', 1);
     bench.assert_quiet();
-    // One that has nothing open is forgotten at once.
+    // A client without open requests is forgotten at once.
     bench.send("d", request('d', 1), &[b"mmi.service", b""]);
     bench.lose("d");
     assert_eq!(bench.broker.report(bench.now).clients, 0);
@@ -399,7 +399,7 @@ fn what_nobody_has_is_forgotten_with_its_clients_connection_and_comes_again() {
     assert_eq!(bench.broker.request_count(), 0);
     bench.ready("v", 9);
     bench.said();
-    // One was given to a worker and may have been done, two were not.
+    // One request was given to a worker and may have been done. Two were not given.
     (1..=3).for_each(|number| bench.send("c2", request_from('a', number, 1, false), &[b"echo", b""]));
     assert_eq!(bench.said(), ["v: REQUEST a/2 ", "v: REQUEST a/3 "]);
     bench.pass(2_500);

@@ -1,4 +1,4 @@
-//! Replies in parts whose worker dies in the middle: no client gets parts of two replies as one.
+//! Tests of replies in parts whose worker dies in the middle: no client gets parts of two replies as one.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn last(client: char, index: u32, run: Option<u64>) -> Header {
     Header::Final { request: request_id(client, 1), index, run }
 }
 
-/// The runs of the parts that were sent since.
+/// Returns the runs of the parts since the last call.
 fn runs(bench: &mut Bench) -> Vec<Option<u64>> {
     let headers =
         bench.raw().into_iter().filter_map(|(_, frames)| Header::parse(&frames[0]).ok().map(|(h, _)| h));
@@ -65,7 +65,7 @@ fn no_run_is_named_to_a_client_that_takes_none_nor_in_a_whole_reply() {
     assert_eq!(runs(&mut bench), [None; 3]);
 }
 
-/// The request of a plain client, which is at `c`.
+/// Returns the request of the plain client at `c`.
 fn plain_request() -> RequestId {
     let mut id = [b'B'; 16];
     id[8..].copy_from_slice(&1_u64.to_be_bytes());
@@ -82,7 +82,7 @@ fn a_plain_client_of_one_message_gets_no_part_of_a_worker_that_died() {
         bench.ready("slow", 1);
         bench.frames("c", &[b"", b"MDPC01", b"echo", b"body"]);
         if is_slow {
-            // The second one had it for too long, and answers while nobody has it.
+            // The second worker had the request for too long, and answers while no worker has it.
             bench.pass(2_000);
         } else {
             bench.lose("slow");

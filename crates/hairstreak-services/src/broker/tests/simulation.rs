@@ -1,12 +1,14 @@
-//! Services in a deterministic simulator: clients of HSN1 that go from broker to broker, workers with reply caches and plain
-//! ones without, round real [`Broker`]s on a virtual clock. Workers cut the same reply differently.
+//! Deterministic simulation of services: HSN1 clients with several brokers, workers with reply caches and plain workers
+//! without. The [`Broker`]s are real and the clock is virtual. Workers cut the same reply differently.
 //!
-//! A seed decides how many there are, their limits, and what goes wrong: connections end, with what is under way on them;
-//! brokers and workers die with all they knew and start again; peers do not read for a while, so that outboxes are full;
-//! messages of different connections overtake each other; some requests kill whoever does them. [`ledger::Ledger`] says what holds: each request of a client that
-//! stays is answered once, by parts of one worker's reply; a worker that lives does none twice; a request done once more is marked, and explained by a
-//! death; once nothing goes wrong any more everything ends, and then nothing is left. A seed that fails is printed, with the
-//! command that replays it and prints what happened.
+//! A seed determines the number of parties, their limits, and the faults: connections end and lose their messages;
+//! brokers and workers die with all their state and start again; peers do not read for a while, so that outboxes are
+//! full; messages of different connections overtake each other; some requests kill their workers.
+//!
+//! [`ledger::Ledger`] checks the guarantees. Each request of a client that stays is answered once, by parts of one
+//! worker's reply. A worker that lives does no request twice. A request done again is marked, and explained by a death.
+//! Without further faults all work ends, and no state is left. A failing seed is printed, with the command that replays
+//! it and prints the trace.
 
 mod client;
 mod ledger;
@@ -23,7 +25,7 @@ fn simulate(kind: Kind, test: &str, count: u64) {
     SEEDS.check(test, count, |seed, trace| drop(run(kind, seed, trace)));
 }
 
-/// Returns what happened.
+/// Runs a world and returns its trace.
 fn run(kind: Kind, seed: u64, trace: Trace) -> Trace {
     let mut world = World::new(kind, seed, trace);
     world.run();

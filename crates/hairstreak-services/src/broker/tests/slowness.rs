@@ -1,4 +1,4 @@
-//! Workers that take too long, and requests that are too old.
+//! Tests of workers that take too long, and of requests that are too old.
 
 use super::*;
 
@@ -35,7 +35,7 @@ fn a_slow_worker_that_answers_before_anybody_else_has_the_request_answers_it() {
     bench.reply("slow", 'a', 1);
     assert_eq!(bench.said(), ["c: FINAL a/1 #0 done"]);
     bench.assert_quiet();
-    // A part or a refusal of it is no answer.
+    // A part or a refusal is not a reply to the overdue request.
     bench.ask("c", 'a', 2);
     bench.pass(11_000);
     bench.said();
@@ -58,7 +58,7 @@ fn a_worker_that_gets_back_what_it_was_too_slow_with_has_it_once() {
     bench.reply("w", 'a', 1);
     assert_eq!(bench.said(), ["c: FINAL a/1 #0 done"]);
     bench.assert_quiet();
-    // One that answers twice is no idler for it.
+    // A repeated reply does not change the load of the worker.
     bench.reply("w", 'a', 1);
     bench.assert_quiet();
 }
@@ -93,7 +93,7 @@ fn requests_wait_as_long_as_their_service_says() {
     bench.pass(101);
     assert_eq!(bench.said(), ["c: REFUSED a/1 504"]);
     bench.assert_quiet();
-    // Those that wait for their workers too.
+    // Held requests expire too.
     bench.send("c", again('a', 2), &[b"echo", b"2"]);
     bench.pass(5_100);
     assert_eq!(bench.said(), ["c: REFUSED a/2 504"]);

@@ -1,8 +1,8 @@
-//! Requests that kill their workers, and those that are with them.
+//! Tests of requests that kill their workers, and of the requests beside them.
 
 use super::*;
 
-/// The requests of client a that were answered so.
+/// Returns the numbers of client a's requests with this command.
 fn numbers(said: &[String], command: &str) -> Vec<u64> {
     let mark = format!("{command} a/");
     let after = said.iter().filter_map(|line| line.split_once(&mark));
@@ -55,12 +55,13 @@ fn what_travels_alone_waits_for_a_worker_to_be_free_and_others_go_on() {
     bench.lose("w");
     let given = ["w: 1", "u: 2", "v: 3", "w: 4", "u: 5"].map(|text| text.replace(": ", ": REQUEST a/") + " ");
     assert_eq!(bench.said(), given);
-    // The least busy one is kept free for the first of the two that w had, the other one has what comes.
+    // The least busy worker is kept free for the first of the two requests that w had. The other worker gets new
+    // requests.
     (6..=7).for_each(|number| ask(&mut bench, number));
     assert_eq!(bench.said(), ["u: REQUEST a/6 ", "u: REQUEST a/7 "]);
     bench.reply("v", 'a', 3);
     assert_eq!(bench.said(), ["c: FINAL a/3 #0 done", "v: REQUEST a/1  after 1 again"]);
-    // It has that one alone, and then the next.
+    // The worker has the first suspect alone, and then the next.
     ask(&mut bench, 8);
     assert_eq!(bench.said(), [""; 0]);
     bench.reply("v", 'a', 1);
@@ -84,7 +85,7 @@ fn the_more_workers_had_a_request_the_less_company_it_has_and_the_last_one_has_i
     assert_eq!((steps(1)[0], steps(0)[0]), (none, none));
 }
 
-/// Asks for so many, of which two workers die one after the other.
+/// Sends `count` requests. Two workers die of them one after the other.
 fn die_twice(bench: &mut Bench, count: u64) {
     (1..=count).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]));
     for worker in ["one", "two"] {
@@ -140,7 +141,7 @@ fn a_suspect_goes_to_whoever_is_idle_and_holds_up_nobody_at_a_worker_that_never_
     assert_eq!(bench.said(), ["idle: REQUEST a/2  after 1 again"]);
     bench.lose("idle");
     assert_eq!(bench.said(), ["c: REFUSED a/2 502"]);
-    // In time it has company, and the worker gets what comes all the same.
+    // After half of its permitted wait the suspect goes to a busy worker, and the worker still gets new requests.
     die(&mut bench, 4);
     bench.pass(11_000);
     assert_eq!(bench.said(), ["busy: REQUEST a/4  after 1 again"]);
@@ -170,7 +171,7 @@ fn what_travels_alone_has_company_where_no_worker_is_ever_free() {
     assert_eq!(bench.said(), [""; 0]);
     bench.pass(1_000);
     assert_eq!(bench.said(), ["v: REQUEST a/3 3 after 1 again"]);
-    // A worker that drains, or is gone, is kept free for nobody.
+    // No suspect reserves a worker that drains or is gone.
     bench.reply("v", 'a', 3);
     bench.ready("w", 1);
     bench.send("c", request_from('a', 4, 2, false), &[b"echo", b"4"]);

@@ -1,4 +1,4 @@
-//! Peers that do not read, or are gone before it is known.
+//! Tests of peers that do not read, or are gone before the broker knows it.
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn replies_wait_for_a_client_that_does_not_read_and_come_in_order() {
     bench.reply("w", 'a', 2);
     bench.pass(50);
     bench.wire.full.clear();
-    // What comes after it waits behind it.
+    // Later replies wait behind the unread one.
     bench.reply("w", 'a', 1);
     assert_eq!(bench.said(), [""; 0]);
     bench.pass(10);
@@ -63,7 +63,7 @@ fn a_client_that_missed_replies_is_told_to_ask_again() {
     bench.ready("w", 9);
     (1..=4).for_each(|number| bench.send("c", request_from('a', number, 1, false), &[b"echo", b""]));
     bench.wire.full.insert("c".to_owned());
-    // One has room, the next has not, and what comes then is missed too.
+    // One reply has room, the next has none, and later ones are missed too.
     (1..=3).for_each(|number| bench.reply("w", 'a', number));
     bench.raw();
     bench.wire.full.clear();
@@ -185,7 +185,7 @@ fn what_only_one_worker_has_waits_until_that_one_has_room() {
     bench.reply("w", 'a', 1);
     bench.said();
     bench.assert_quiet();
-    // If it goes before that, another one does it.
+    // If the worker goes before that, another one does the request.
     bench.wire.full.insert("w".to_owned());
     bench.send("c", again('a', 1), &[b"echo", b"1"]);
     bench.lose("w");

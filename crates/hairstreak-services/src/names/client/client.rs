@@ -1,4 +1,4 @@
-//! `Client`: the connection to the directory, its thread, requests and their replies.
+//! `Client`: the connection to the directory, its thread, and requests with their replies.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -24,30 +24,30 @@ use super::registration::Held;
 use crate::admission::Admission;
 use crate::credentials::Credentials;
 
-/// How often registrations are renewed and followed names asked for.
+/// Interval of renewals of registrations and of LOOKUPs of followed names.
 const ROUND: Duration = Duration::from_secs(1);
-/// How often it is looked whether the directory cannot be reached, or refuses.
+/// Interval between two checks for an unreachable or refusing directory.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// How long a reply may take before the request is sent again.
+/// Time without a reply after which a request is sent again.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long one LOOKUP waits in the directory before it is sent anew.
+/// Time that one LOOKUP waits in the directory before it is sent again.
 const LOOKUP_WAIT: Duration = Duration::from_millis(500);
 
-/// An error of starting a client of the directory. An absent directory is no error.
+/// Error of starting a client of the directory. An absent directory is not an error.
 #[derive(Debug, Error)]
 pub enum BuildError {
-    /// The directory's address is none.
+    /// The address of the directory is invalid.
     #[error("cannot use the directory: {0}")]
     Directory(#[from] ConnectError),
     /// The socket towards the directory could not be opened.
     #[error("cannot use the directory: {0}")]
     Socket(#[from] OpenError),
-    /// The thread that talks to the directory could not be started.
+    /// The thread for the directory could not be started.
     #[error("cannot use the directory: {0}")]
     Thread(#[from] io::Error),
 }
 
-/// Called with the reason why somebody still waits for the directory, in the thread that waits.
+/// Callback with the reason of a continued wait for the directory. It runs in the waiting thread.
 pub type OnDelay = Arc<dyn Fn(&ResolveError) + Send + Sync>;
 
 /// The connection to one directory.
@@ -59,21 +59,21 @@ pub struct Client {
     owner: Owner,
     last_number: AtomicU64,
     state: Mutex<State>,
-    /// The process that its thread runs in.
+    /// Process of the client's thread.
     process: u32,
 }
 
-/// What the client's thread shares with the others. All by request number.
+/// State that the client's thread shares with other threads. All maps are keyed by request number.
 #[derive(Default)]
 pub(super) struct State {
     calls: HashMap<u64, Sender<Reply>>,
     pub held: BTreeMap<u64, Held>,
     pub followed: BTreeMap<u64, Followed>,
-    /// The reason for waiting that was told last.
+    /// Last reported reason of a wait.
     told: Option<ResolveError>,
 }
 
-/// Why a question to the directory has no good answer.
+/// Reason that the directory gave no good answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AskError {
     /// The directory does not answer.
@@ -81,10 +81,10 @@ pub enum AskError {
     NoAnswer {
         /// The endpoint of the directory.
         directory: String,
-        /// The reason why its host is not found.
+        /// The reason that its host is not found.
         trouble: Option<ResolveError>,
     },
-    /// Waiting longer is in vain.
+    /// The directory cannot be reached, and further waiting is pointless.
     #[error("the directory at {directory} cannot be reached: {trouble}")]
     Unreachable {
         /// The endpoint of the directory.
@@ -100,7 +100,7 @@ pub enum AskError {
         /// The directory's reason.
         text: String,
     },
-    /// The connection is the parent's.
+    /// The connection belongs to the parent process.
     #[error(
         "the connection to the directory at {directory} belongs to the process that this one was forked from"
     )]
@@ -110,12 +110,12 @@ pub enum AskError {
     },
 }
 
-/// The end of a sentence that says why there was no answer.
+/// Returns the end of a sentence that gives the reason of a missing answer.
 pub fn because(trouble: &Option<ResolveError>) -> String {
     trouble.as_ref().map_or(String::new(), |trouble| format!(": {trouble}"))
 }
 
-/// Where a name is.
+/// Location of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     /// The endpoint.
@@ -124,26 +124,26 @@ pub struct Found {
     pub attributes: Attributes,
 }
 
-/// What a request was for: the first byte of its id, before a number.
+/// Purpose of a request: the first byte of its id, before a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Purpose {
     Call = b'c',
     Renewal = b'r',
     Follow = b'f',
-    /// Nobody waits for the reply.
+    /// Release of a name. The reply is ignored.
     Farewell = b'u',
 }
 
 impl Client {
-    /// Connects, now or when the directory is there, and starts the thread. The thread ends when
-    /// the last `Arc` is gone.
+    /// Connects, now or when the directory starts, and starts the thread. The thread ends when the last `Arc` is
+    /// dropped.
     pub fn start(
         endpoint: String,
         credentials: &Credentials,
         on_delay: OnDelay,
     ) -> Result<Arc<Client>, BuildError> {
-        // A context of its own: the thread that waits for replies must not drive the sockets of the
+        // The client has its own context: the thread that waits for replies must not drive the sockets of the
         // component.
         let options = Options { security: credentials.security(), ..options() };
         let dealer = Dealer::with_options(&Context::new(), options)?;
@@ -164,13 +164,13 @@ impl Client {
         Ok(client)
     }
 
-    /// The directory's endpoint.
+    /// Returns the endpoint of the directory.
     pub fn endpoint(&self) -> &str {
         &self.endpoint
     }
 
-    /// Waits until the directory is connected. Not for a host that is unknown; with a resolver that does not
-    /// answer just now it waits, and says so.
+    /// Waits until the directory is connected. Fails at once if the host is unknown. With a resolver that does not
+    /// answer at the moment, it waits and reports the reason.
     pub fn wait_until_connected(&self, deadline: Instant) -> Result<(), AskError> {
         self.check_process()?;
         loop {
@@ -195,28 +195,27 @@ impl Client {
         }
     }
 
-    /// Why the directory does not let this program in.
+    /// Returns the reason that the directory refuses this program, if it does.
     fn refusal(&self) -> Option<String> {
         let mut admission = self.admission.lock().unwrap_or_else(PoisonError::into_inner);
         admission.refusal().map(str::to_owned)
     }
 
-    /// Says why it is waited for the directory, once for each reason.
+    /// Reports the reason of a wait for the directory, once for each reason.
     fn tell(&self, trouble: ResolveError) {
         if self.state().told.replace(trouble.clone()).as_ref() != Some(&trouble) {
             (self.on_delay)(&trouble);
         }
     }
 
-    /// This machine's address on the connection to the directory: `None` without a connection,
-    /// `Some(None)` when it is none of the network.
+    /// Returns this machine's address on the connection to the directory. `None`: there is no connection. `Some(None)`:
+    /// the connection has no network address.
     pub fn local_address(&self) -> Option<Option<SocketAddr>> {
         let peer = self.dealer.peers().into_iter().next()?;
         Some(peer.local)
     }
 
-    /// Asks where `name` is, once, letting the directory wait a little for it to appear but not
-    /// beyond `deadline`.
+    /// Looks up `name` once. The directory may wait a little for the name, but not beyond `deadline`.
     pub fn look_up(&self, name: &Name, deadline: Instant) -> Result<Option<Found>, AskError> {
         let left = deadline.saturating_duration_since(Instant::now());
         let wait_ms = left.min(LOOKUP_WAIT).as_millis() as u32;
@@ -228,7 +227,7 @@ impl Client {
         }
     }
 
-    /// Sends what `request` gives, again whenever a reply takes too long.
+    /// Sends the request that `request` returns, and sends it again whenever a reply takes too long.
     pub fn ask_until(
         &self,
         deadline: Instant,
@@ -250,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Sends if it can be done at once. What is lost is asked for again, or not missed.
+    /// Sends without blocking. A lost request is sent again, or its loss does no harm.
     pub(super) fn send(&self, purpose: Purpose, number: u64, request: &Request) {
         let mut id = [purpose as u8; 9];
         id[1..].copy_from_slice(&number.to_be_bytes());
@@ -262,14 +261,14 @@ impl Client {
 
     fn handle_message(&self, message: &Message) {
         let frames: Vec<&[u8]> = message.frames().collect();
-        // What no directory says is of no use here.
+        // A malformed message is ignored.
         let Ok((envelope, reply)) = Reply::decode(&frames) else { return };
         let Some((&purpose, number)) = envelope.request_id.as_bytes().split_first() else { return };
         let Ok(number) = number.try_into().map(u64::from_be_bytes) else { return };
         match purpose {
             b'c' => {
                 if let Some(call) = self.state().calls.remove(&number) {
-                    // Whoever asked may have given up meanwhile.
+                    // The caller may have given up meanwhile.
                     let _ = call.send(reply);
                 }
             }
@@ -287,7 +286,7 @@ impl Client {
         Ok(())
     }
 
-    /// Whether this is a forked child. The names that the parent holds stay the parent's.
+    /// Returns whether this is a forked child. The names that the parent holds stay with the parent.
     pub(super) fn is_forked(&self) -> bool {
         !process::is_current(self.process)
     }
@@ -307,7 +306,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Wakes the thread. What was sent last, a name given back, still goes out.
+        // The close wakes the thread. The last message, a released name, is still sent.
         self.dealer.clone().close();
     }
 }
@@ -317,7 +316,7 @@ impl AskError {
         AskError::NoAnswer { directory: client.endpoint.clone(), trouble: client.dealer.trouble() }
     }
 
-    /// For a reply that is none to the question.
+    /// Returns the error for a reply that does not answer the question.
     pub fn refused(client: &Client, reply: Reply) -> AskError {
         let text = match reply {
             Reply::Error { text, .. } => text,
@@ -327,7 +326,7 @@ impl AskError {
     }
 }
 
-/// A reply that is waited for.
+/// A pending reply.
 struct Call<'c> {
     client: &'c Client,
     number: u64,
@@ -349,7 +348,7 @@ impl Drop for Call<'_> {
     }
 }
 
-/// The client's thread.
+/// Runs the client's thread.
 fn run(dealer: &Dealer, client: &Weak<Client>) {
     loop {
         let is_connected = dealer.wait_for_peers(1, ROUND);
@@ -371,7 +370,7 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
                 Err(RecvError::Closed | RecvError::Forked) => return,
                 Err(_) => break,
             }
-            // However many messages there are, the next round is due.
+            // The next round is due, regardless of the number of messages.
             if left.is_zero() {
                 break;
             }
@@ -379,7 +378,7 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
     }
 }
 
-/// A directory is near and its messages are small: notice a loss early, keep little.
+/// Returns the socket options. A directory is near and its messages are small: detect a loss early, and buffer little.
 fn options() -> Options {
     Options {
         reconnect_max_ms: 500,
@@ -391,10 +390,11 @@ fn options() -> Options {
     }
 }
 
-/// From the system's randomness. Nothing that lies in this process will do: a forked child would get the same.
+/// Returns an owner from the system's random bytes. State in this process cannot replace them: a forked child would get
+/// the same.
 fn random_owner() -> std::io::Result<Owner> {
     let mut token = [0; OWNER_SIZE];
-    // As few bytes as these come at once or not at all.
+    // A request for so few bytes succeeds at once or fails.
     rustix::rand::getrandom(&mut token, GetRandomFlags::empty())?;
     Ok(Owner(token))
 }

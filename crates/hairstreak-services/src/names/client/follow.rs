@@ -1,7 +1,7 @@
-//! `Follow`: a name that is asked for once a second, in case its holder came back elsewhere.
+//! `Follow`: a name that is looked up once a second, because its holder may come back at another endpoint.
 //!
-//! A name that is not found stays where it was: a directory that was just restarted does not know
-//! it yet, and the connection to its holder may be well.
+//! A name that is not found keeps its endpoint: a directory that was just restarted does not know it yet, and the
+//! connection to its holder may be intact.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use hairstreak_wire::directory::{Endpoint, Name, Reply, Request};
 
 use super::client::{Client, Purpose};
 
-/// Called with the endpoint to leave and the one to go to, in the client's thread. Returns whether it went; if not, it
-/// is called again when the name is still elsewhere a second later.
+/// Callback with the old and the new endpoint, in the client's thread. Returns whether the move succeeded. If not, it
+/// is called again when the name still has a new endpoint a second later.
 type Move = Arc<dyn Fn(&Endpoint, &Endpoint) -> bool + Send + Sync>;
 
-/// What the client's thread needs to follow a name.
+/// State that the client's thread needs to follow a name.
 pub(super) struct Followed {
     name: Name,
     endpoint: Endpoint,
     go: Move,
 }
 
-/// A followed name, until this is dropped.
+/// A followed name. The follow ends when this is dropped.
 pub struct Follow {
     client: Arc<Client>,
     number: u64,
@@ -40,7 +40,7 @@ impl Client {
         Follow { client: Arc::clone(self), number }
     }
 
-    /// Asks where every followed name is.
+    /// Looks up every followed name.
     pub(super) fn ask_for_followed(&self) {
         let names: Vec<(u64, Name)> = {
             let state = self.state();
@@ -51,7 +51,7 @@ impl Client {
         }
     }
 
-    /// Where a followed name is.
+    /// Handles the reply for a followed name.
     pub(super) fn handle_followed(&self, number: u64, reply: Reply) {
         let Reply::Found { endpoint: to, .. } = reply else { return };
         let (from, go) = match self.state().followed.get(&number) {
@@ -60,7 +60,7 @@ impl Client {
             }
             _ => return,
         };
-        // The callee takes an engine's lock; ours is not held meanwhile.
+        // The callee takes the lock of an engine. The lock of the client is not held meanwhile.
         if go(&from, &to)
             && let Some(followed) = self.state().followed.get_mut(&number)
         {
@@ -74,7 +74,7 @@ impl Drop for Follow {
         if self.client.is_forked() {
             return;
         }
-        // Taken out first: what it drops may take locks of its own.
+        // The entry is taken out first: its drop may take other locks.
         let followed = self.client.state().followed.remove(&self.number);
         drop(followed);
     }

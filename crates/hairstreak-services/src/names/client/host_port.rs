@@ -1,6 +1,6 @@
-//! `host[:port]` as people type it, for directories, interfaces and advertised addresses.
+//! Addresses `host[:port]` as users type them, for directories, interfaces and advertised addresses.
 
-/// The host (an IPv6 address in brackets, with or without them in `text`) and the port if there is one.
+/// Returns the host and the port, if there is one. An IPv6 address is returned in brackets, which `text` may omit.
 pub fn split(text: &str) -> (String, Option<&str>) {
     if let Some((host, port)) = text.rsplit_once("]:") {
         return (format!("{host}]"), Some(port));
@@ -12,7 +12,8 @@ pub fn split(text: &str) -> (String, Option<&str>) {
     }
 }
 
-/// As a tcp endpoint, with `port` if the text has none. A text that is an endpoint already stays.
+/// Returns the text as a tcp endpoint, with `port` if the text has none. A text that is already an endpoint is returned
+/// unchanged.
 pub fn endpoint(text: &str, port: &str) -> String {
     if text.contains("://") {
         return text.to_owned();

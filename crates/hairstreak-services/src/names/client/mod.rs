@@ -1,14 +1,13 @@
-//! The client of the directory: at most one for each component, with a thread of its own.
+//! The client of the directory: at most one for each component, with its own thread.
 //!
-//! A caller sends its request from its own thread and waits for the reply on a channel. The
-//! client's thread decodes replies, and once a second renews every registration and asks for
-//! every name that is followed. So a directory that was killed and started again has every name
-//! back within a second of being reached.
+//! A caller sends its request from its own thread and waits for the reply on a channel. The client's thread decodes
+//! replies. Once a second it renews every registration and looks up every followed name. A restarted directory
+//! therefore has every name back within a second of being reached.
 //!
 //! - `client`: the connection, the thread, requests and replies
-//! - `registration`: a name that is held
+//! - `registration`: a held name
 //! - `follow`: a name that is watched for a new endpoint
-//! - `publication`: the endpoint that is registered
+//! - `publication`: the registered endpoint
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod client;

@@ -1,4 +1,4 @@
-//! `Publication`: the endpoint that others are told, never a wildcard.
+//! `Publication`: the endpoint that is published to others. It is never a wildcard.
 
 use std::mem;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -7,48 +7,48 @@ use hairstreak_socket::{Endpoint as Bound, EndpointError, TcpAddress};
 use hairstreak_wire::directory::{Endpoint, FieldError};
 use thiserror::Error;
 
-/// Why an endpoint cannot be told to others.
+/// Reason that an endpoint cannot be published.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PublicationError {
-    /// It breaks a rule of the directory.
+    /// The endpoint breaks a rule of the directory.
     #[error(transparent)]
     Field(#[from] FieldError),
-    /// What is to be advertised is no endpoint.
+    /// The advertised text is not an endpoint.
     #[error("cannot advertise {text}: {source}")]
     NotAnEndpoint {
-        /// As it was given.
+        /// The given text.
         text: String,
-        /// Why.
+        /// The error.
         source: EndpointError,
     },
-    /// What is to be advertised is reached in another way than what was bound.
+    /// The advertised endpoint has another transport than the bound one.
     #[error("cannot advertise {advertised} for {bound}: who connects there would not get here")]
     OtherTransport {
-        /// What is to be advertised.
+        /// The advertised endpoint.
         advertised: String,
-        /// What was bound.
+        /// The bound endpoint.
         bound: String,
     },
-    /// Only this process can connect to it.
+    /// Only this process can connect to the endpoint.
     #[error("nobody outside this process could connect to {bound}, use tcp:// or ipc://")]
     Inproc {
-        /// What was bound.
+        /// The bound endpoint.
         bound: String,
     },
 }
 
-/// How the endpoint that others are told comes about.
+/// Source of the published endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Publication {
-    /// As it stands.
+    /// This endpoint, unchanged.
     Fixed(Endpoint),
-    /// The address by which this machine reaches the directory, with this port.
+    /// This machine's address on the connection to the directory, with this port.
     Port(u16),
 }
 
 impl Publication {
-    /// Of a socket bound to `bound`.
+    /// Returns the publication of a socket bound to `bound`.
     pub fn of(bound: &Bound, advertise: Option<&str>) -> Result<Publication, PublicationError> {
         let port = match bound {
             Bound::Tcp(address) => Some(address.port),
@@ -74,8 +74,8 @@ impl Publication {
         }
     }
 
-    /// What to tell, given the local address of the connection to the directory; `None`: it is not
-    /// a network connection, so whoever uses that directory is on this machine.
+    /// Returns the endpoint to publish, given the local address of the connection to the directory. `None`: it is not a
+    /// network connection, so all clients of that directory are on this machine.
     pub fn endpoint(&self, local: Option<SocketAddr>) -> Result<Endpoint, FieldError> {
         match self {
             Publication::Fixed(endpoint) => Ok(endpoint.clone()),

@@ -9,10 +9,10 @@ use thiserror::Error;
 use super::client::{AskError, Client, Purpose};
 use super::publication::Publication;
 
-/// How long a name outlives its holder; renewed five times as often. (milliseconds)
+/// Life of a name after the end of its holder, in milliseconds. Renewals are five times as frequent.
 const LEASE_MS: u32 = 5_000;
 
-/// Why a name could not be registered.
+/// Reason that a name could not be registered.
 #[derive(Debug, Error)]
 pub enum RegisterError {
     /// The name is held by another owner.
@@ -26,23 +26,23 @@ pub enum RegisterError {
     Field(#[from] FieldError),
 }
 
-/// What the client's thread needs to renew a registration.
+/// State that the client's thread needs to renew a registration.
 pub(super) struct Held {
     pub name: Name,
     pub publication: Publication,
     pub attributes: Attributes,
-    /// What the directory said last.
+    /// Result of the last renewal.
     pub is_confirmed: bool,
 }
 
-/// A held name. Dropping it gives the name back.
+/// A held name. Dropping it releases the name.
 pub struct Registration {
     client: Arc<Client>,
     number: u64,
 }
 
 impl Client {
-    /// Registers a name, asking again until the directory answers or `deadline` is over.
+    /// Registers a name, and repeats the request until the directory answers or `deadline` has passed.
     pub fn register(
         self: &Arc<Client>,
         name: &Name,
@@ -51,7 +51,7 @@ impl Client {
         deadline: Instant,
     ) -> Result<Registration, RegisterError> {
         let mut held = Held { name: name.clone(), publication, attributes, is_confirmed: true };
-        // The endpoint may depend on the connection, so it is made up anew for each attempt.
+        // The endpoint may depend on the connection, so each attempt computes it again.
         held.publication.endpoint(None)?;
         match self.ask_until(deadline, || self.registration_of(&held))? {
             Reply::Ok { .. } => {}
@@ -64,7 +64,7 @@ impl Client {
         Ok(Registration { client: Arc::clone(self), number })
     }
 
-    /// `None` while nobody can tell under which address this machine is known.
+    /// Returns the request to register. `None` while the address of this machine is unknown.
     pub(super) fn registration_of(&self, held: &Held) -> Option<Request> {
         Some(Request::Register(Entry {
             name: held.name.clone(),
@@ -75,7 +75,7 @@ impl Client {
         }))
     }
 
-    /// Renews every registration. Under the lock, so that no renewal follows a farewell.
+    /// Renews every registration. The lock is held, so that no renewal follows a farewell.
     pub(super) fn renew(&self) {
         for (number, held) in &self.state().held {
             if let Some(request) = self.registration_of(held) {
@@ -84,7 +84,7 @@ impl Client {
         }
     }
 
-    /// The reply to a renewal.
+    /// Handles the reply to a renewal.
     pub(super) fn handle_renewal(&self, number: u64, reply: &Reply) {
         if let Some(held) = self.state().held.get_mut(&number) {
             held.is_confirmed = matches!(reply, Reply::Ok { .. });
@@ -93,10 +93,10 @@ impl Client {
 }
 
 impl Registration {
-    /// Whether the directory confirmed the name at the last renewal. It refuses if this component was cut
-    /// off for longer than its lease and another one took the name.
+    /// Returns whether the directory confirmed the name at the last renewal. The directory refuses if this component
+    /// was cut off for longer than its lease and another one took the name.
     pub fn is_confirmed(&self) -> bool {
-        // It is the parent's, whose lock a forked child does not touch.
+        // The lock belongs to the parent. A forked child does not touch it.
         !self.client.is_forked()
             && self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
     }

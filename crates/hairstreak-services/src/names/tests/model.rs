@@ -1,4 +1,4 @@
-//! Random events against a model that has no index, no deadline queue, and no limit in reach.
+//! Test of random events against a model without indexes, deadline queues or limits in reach.
 
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ struct Waiting {
 struct Model {
     held: [Option<Held>; NAMES.len()],
     waiting: Vec<Waiting>,
-    /// Replies that are due, in any order.
+    /// Expected replies, in any order.
     expected: Vec<(Peer, u64, Reply)>,
 }
 
@@ -167,7 +167,7 @@ proptest! {
                 .chain(model.waiting.iter().map(|waiting| waiting.until)).min();
             prop_assert_eq!(bench.directory.next_timeout(), next);
         }
-        // Everybody goes, and nothing is left.
+        // All peers go, and no state is left.
         (1..5).for_each(|gone| bench.lose(gone));
         prop_assert_eq!(bench.directory.waiter_count(), 0);
         bench.pass(ORPHAN_LEASE_MAX_MS.into());

@@ -1,4 +1,4 @@
-//! The rights of users: register a name (configure), look it up and see it in lists (anything).
+//! Tests of the permissions of users: register a name (configure), look it up and see it in lists (any permission).
 
 use hairstreak_wire::directory::ErrorCode;
 
@@ -38,7 +38,7 @@ fn registering_needs_configure_and_looking_up_needs_anything() {
         assert_eq!(bench.directory.entry_count(), 0);
         bench.ask(1, register("A", 2, 0, 2));
         bench.ask(1, register("B", 2, 0, 2));
-        // Neither taken over nor given back by another, whoever it is.
+        // Without configure permission the name is neither taken over nor released, whoever the owner is.
         assert_eq!(is_refused(&bench.ask_from(&ann, unregister("A", 2))), !may_configure);
         bench.ask(1, register("A", 2, 0, 2));
         let looked_up = bench.ask_from(&ann, lookup("A", 0));
@@ -46,7 +46,7 @@ fn registering_needs_configure_and_looking_up_needs_anything() {
             Some(_) => assert_eq!(looked_up, found("A", 2)),
             None => assert!(is_refused(&looked_up), "{looked_up:?}"),
         }
-        // Whether there is a name that it may not know of is not told, nor waited for.
+        // The existence of a hidden name is not revealed, and a LOOKUP of it does not wait.
         for text in ["B", "C"] {
             assert!(is_refused(&bench.ask_from(&ann, lookup(text, 1_000))));
         }

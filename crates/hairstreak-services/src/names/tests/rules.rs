@@ -1,4 +1,4 @@
-//! Each rule of the directory by itself.
+//! Tests of each rule of the directory by itself.
 
 use hairstreak_wire::directory::{ErrorCode, LIST_ENTRY_COUNT_MAX};
 

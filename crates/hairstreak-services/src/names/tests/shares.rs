@@ -1,4 +1,4 @@
-//! Who leaves names behind, or comes as many clients, does not shut the directory for others.
+//! Tests of shares: abandoned names and large numbers of clients do not block the directory for others.
 
 use super::rules::{is_limit, ok};
 use super::*;

@@ -1,4 +1,4 @@
-//! Closing: all that waits is written, what could not be written is reported, and what comes later is refused.
+//! Tests of closing: all waiting batches are written, failed writes are reported, and later batches are refused.
 
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn closing_commits_what_waits_and_refuses_what_comes_later() {
     assert!(bench.answer().1.is_ok() && bench.answer().1.is_ok());
     let refusal = bench.commit(vec![write("c", Some("1"))]).unwrap_err();
     assert!(matches!(*refusal, StoreError::Closed), "{refusal}");
-    // A second time it reports the same.
+    // The second call reports the same outcome.
     bench.store.close().unwrap();
     assert_eq!(bench.after_power_loss(), [entry("a", "1"), entry("b", "1")]);
 }

@@ -1,4 +1,5 @@
-//! A damaged file: found before anything is written to it, reported with its name, and left as it is; or harmless. Nothing panics.
+//! Tests with damaged files. The damage is found before any write, reported with the file's name, and left unchanged;
+//! or it is harmless. Nothing panics.
 
 use fastrand::Rng;
 use hairstreak_testkit::Seeds;
@@ -9,13 +10,13 @@ use crate::definitions::entry::{Entry, Kind, Write};
 use crate::definitions::error::StoreError;
 
 const SEEDS: Seeds = Seeds { target: "-p hairstreak-store --lib", soak_factor: 500 };
-/// redb's header, which is not a page of a tree.
+/// Size of redb's header, which is not a page of a tree.
 const HEADER_SIZE: usize = 320;
-/// The byte of the header with the bit that says which of two commits is the last one.
+/// The header's byte with the bit that selects the last of two commits.
 const LAST_COMMIT_BYTE: usize = 9;
 const LAST_COMMIT_BIT: u8 = 1;
 
-/// A file with what is stored in it.
+/// A file and its entries.
 struct Sample {
     bytes: Vec<u8>,
     entries: Vec<Entry>,
@@ -23,7 +24,8 @@ struct Sample {
     former: Vec<Entry>,
 }
 
-/// Some thousand entries of three kinds after a number of commits. The process was killed, or closed the file.
+/// Returns a file with some thousand entries of three kinds after several commits. The process was killed, or closed
+/// the file.
 fn sample(is_closed: bool) -> Sample {
     let disk = SimulatedDisk::new(1);
     let mut rng = Rng::with_seed(2);
@@ -40,7 +42,7 @@ fn sample(is_closed: bool) -> Sample {
     if is_closed {
         committer.close();
     }
-    // A killed process writes nothing more: its disk is left behind with the committer.
+    // A killed process writes nothing more: its disk stays as the committer left it.
     let bytes = disk.bytes();
     Sample { entries: stored(&disk), bytes, former }
 }
@@ -95,7 +97,7 @@ fn every_bit_of_the_header_may_flip() {
             let mut damaged = bytes.clone();
             damaged[place] ^= bit;
             match open(damaged) {
-                // A crash between the two syncs of a commit looks the same: docs/format.md.
+                // A crash between the two syncs of a commit leaves the same bytes: docs/format.md.
                 Ok(read) if (place, bit) == (LAST_COMMIT_BYTE, LAST_COMMIT_BIT) && !is_closed => {
                     assert_eq!(read, former);
                 }

@@ -1,5 +1,6 @@
-//! `SimulatedDisk`: a disk in memory. It loses what was not synced when its power goes, in sectors and in any order; it refuses to
-//! write and to sync; and after a refused sync it takes pages that are not on the medium for written, as Linux does.
+//! `SimulatedDisk`: a disk in memory. When its power goes, it loses unsynced data, in sectors and in any order. It
+//! refuses writes and syncs. After a refused sync it treats pages as written that are not on the medium, as Linux
+//! does.
 
 use std::io;
 use std::path::Path;
@@ -11,10 +12,10 @@ use rustix::io::Errno;
 
 use crate::definitions::disk::Disk;
 
-/// A medium writes so many bytes whole or not at all.
+/// Number of bytes that a medium writes atomically.
 const SECTOR: usize = 512;
 
-/// The disk. Clones are of the same disk.
+/// The disk. Clones share the disk.
 #[derive(Clone, Debug)]
 pub struct SimulatedDisk(Arc<Shared>);
 
@@ -28,20 +29,20 @@ struct Shared {
 struct Medium {
     rng: Rng,
     exists: bool,
-    /// The page cache, which reads see.
+    /// The page cache. Reads see it.
     seen: Vec<u8>,
-    /// The medium, which is left when the power goes.
+    /// The medium. It survives a loss of power.
     durable: Vec<u8>,
     /// The changes since the last sync, in their order.
     unsynced: Vec<Change>,
     faults: Faults,
-    /// Counts what changes the file, and syncs.
+    /// Number of operations so far: changes of the file, and syncs.
     operation_count: u64,
-    /// The number of the first sync that was refused.
+    /// Number of the operation that was the first refused sync.
     refused_sync: Option<u64>,
-    /// Syncs wait.
+    /// Syncs block.
     is_held: bool,
-    /// A sync waits.
+    /// A sync is blocked.
     is_waiting: bool,
 }
 
@@ -52,18 +53,18 @@ enum Change {
     Length(usize),
 }
 
-/// The disk's refusals.
+/// The operations that fail.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Faults {
-    /// Everything, from the operation of this number on: the process is as good as dead.
+    /// All operations fail from this number on, as after the death of the process.
     pub dead_from: Option<u64>,
-    /// To write, with this error.
+    /// Writes fail with this error.
     pub write: Option<Errno>,
-    /// To write beyond so many bytes, for want of space.
+    /// Writes beyond this many bytes fail for lack of space.
     pub space: Option<usize>,
-    /// To sync.
+    /// Syncs fail.
     pub sync: bool,
-    /// To open.
+    /// Opening fails with this error.
     pub open: Option<Errno>,
     /// Writes panic, as a bug in redb would.
     pub panic: bool,
@@ -86,7 +87,7 @@ impl SimulatedDisk {
         SimulatedDisk(Arc::new(Shared { medium: Mutex::new(medium), changed: Condvar::new() }))
     }
 
-    /// A disk with this file.
+    /// Returns a disk with this file.
     pub fn with_file(bytes: Vec<u8>) -> SimulatedDisk {
         let disk = SimulatedDisk::new(0);
         disk.create(&bytes).unwrap();
@@ -106,18 +107,19 @@ impl SimulatedDisk {
         self.medium().operation_count
     }
 
-    /// Whether a sync was refused and nothing was tried since.
+    /// Returns whether a sync was refused and no operation followed.
     pub fn is_left_alone(&self) -> bool {
         let medium = self.medium();
         medium.refused_sync == Some(medium.operation_count)
     }
 
-    /// The file as reads see it.
+    /// Returns the file as reads see it.
     pub fn bytes(&self) -> Vec<u8> {
         self.medium().seen.clone()
     }
 
-    /// The power goes, and comes back: a part of what was not synced is lost, and the disk refuses nothing any more.
+    /// Cuts and restores the power. A part of the unsynced data is lost, and the disk refuses no operation
+    /// afterwards.
     pub fn lose_power(&self) {
         let mut medium = self.medium();
         let medium = &mut *medium;
@@ -131,13 +133,13 @@ impl SimulatedDisk {
         medium.faults = Faults::default();
     }
 
-    /// Has syncs wait, or go on.
+    /// Makes syncs block, or continue.
     pub fn hold_syncs(&self, is_held: bool) {
         self.medium().is_held = is_held;
         self.0.changed.notify_all();
     }
 
-    /// Returns when a sync waits.
+    /// Waits until a sync is blocked.
     pub fn wait_for_sync(&self) {
         drop(self.0.changed.wait_while(self.medium(), |medium| !medium.is_waiting).unwrap());
     }
@@ -173,7 +175,7 @@ impl Disk for SimulatedDisk {
 }
 
 impl Medium {
-    /// Counts an operation that writes up to `end`, and refuses it if it is to be.
+    /// Counts an operation that writes up to `end`, and refuses it if a fault applies.
     fn begin(&mut self, start: usize, end: usize) -> io::Result<()> {
         self.operation_count += 1;
         if self.faults.dead_from.is_some_and(|first| self.operation_count >= first) {
@@ -193,7 +195,8 @@ impl Medium {
         self.unsynced.push(change);
     }
 
-    /// Some of what was to be synced reached the medium, and the rest is taken for written. Some of that is read again from the medium.
+    /// Writes a random part of the unsynced changes to the medium, and treats the rest as written. A part of the rest
+    /// is read again from the medium.
     fn forget(&mut self) {
         for change in std::mem::take(&mut self.unsynced) {
             match &change {

@@ -1,4 +1,5 @@
-//! The thread commits all batches that wait in one transaction, in order, and answers each; a bound limits what waits.
+//! Tests of groups. The thread commits all waiting batches in one transaction, in order, and answers each; a limit
+//! bounds the waiting bytes.
 
 use std::sync::Arc;
 
@@ -43,7 +44,7 @@ fn a_batch_has_removals_too_and_its_later_writes_win() {
     assert_eq!(bench.after_power_loss(), [entry("", "3"), entry("b", "2"), entry("c", "")]);
 }
 
-/// A batch that costs so many bytes.
+/// Returns a batch of this cost, in bytes.
 fn batch_of_cost(cost: usize, key: &str) -> Vec<Write> {
     let mut batch = vec![write(key, Some(""))];
     let value = "x".repeat(cost - size_of::<Batch>() - batch[0].cost());
@@ -70,7 +71,7 @@ fn what_waits_is_bounded_and_a_batch_beyond_the_bound_is_refused_in_its_turn() {
     assert!(matches!(**refusal, StoreError::Full { waiting: 10_000, max: 10_000 }), "{refusal}");
     assert!(bench.store.failing().is_none());
 
-    // All of the bound is free again, and no more than that.
+    // The whole limit is free again, and no more.
     assert!(bench.store.has_room());
     bench.commit(batch_of_cost(10_000, "the bound")).unwrap();
     assert!(bench.commit(batch_of_cost(10_001, "one byte beyond")).is_err());

@@ -1,7 +1,7 @@
 //! Random batches, faults, crashes and losses of power by seed, against a plain model.
 //!
-//! The model is a list of batches in the order of their submission. After a restart the definitions are those that some first part of the list
-//! leaves: the part ends with a group, and has all batches that were answered.
+//! The model is a list of batches in the order of their submission. After a restart the definitions are the result of
+//! a prefix of the list. The prefix ends at the end of a group, and contains all answered batches.
 
 use std::collections::BTreeMap;
 
@@ -28,14 +28,14 @@ fn what_was_answered_survives_the_loss_of_power_and_nothing_is_half() {
 struct World {
     rng: Rng,
     disk: SimulatedDisk,
-    /// None while the process is down.
+    /// `None` while the process is down.
     committer: Option<Committer>,
     is_failing: bool,
-    /// The definitions that were stored when the process last came up.
+    /// The definitions that were stored when the process last started.
     base: Definitions,
-    /// The groups since then.
+    /// The groups since the last start.
     groups: Vec<Vec<Vec<Write>>>,
-    /// So many of the groups were answered.
+    /// Number of answered groups.
     answered: usize,
     is_traced: bool,
 }
@@ -85,7 +85,7 @@ impl World {
         let opened = Committer::open(Box::new(self.disk.clone()));
         let (committer, entries) = match opened {
             Ok(opened) => opened,
-            // The disk died or refuses.
+            // The disk is dead or refuses operations.
             Err(error) => {
                 let is_of_system = matches!(
                     error,
@@ -103,7 +103,7 @@ impl World {
         self.is_failing = false;
     }
 
-    /// Compares what is stored with what may be.
+    /// Compares the stored entries with the allowed states.
     fn check(&self, entries: &[Entry]) {
         let stored: Definitions =
             entries.iter().map(|entry| ((entry.kind, entry.key.clone()), entry.value.clone())).collect();
@@ -144,7 +144,7 @@ impl World {
         let write = |_| {
             let kind = Kind::new(rng.u8(..3));
             let key = rng.u8(..12).to_le_bytes().to_vec();
-            // Some values take pages of their own.
+            // Some values fill pages of their own.
             let size = if rng.u8(..20) == 0 { 9_000 } else { 40 };
             let value = (rng.u8(..4) > 0).then(|| rng.u64(..).to_le_bytes().repeat(size / 8));
             Write { kind, key, value }
@@ -179,7 +179,7 @@ impl World {
         self.disk.set_faults(faults);
     }
 
-    /// The power goes within the next operations.
+    /// Schedules a loss of power within the next operations.
     fn die_soon(&mut self) {
         self.trace(|| "dies soon".into());
         let dead_from = Some(self.disk.operation_count() + self.rng.u64(1..40));
@@ -194,7 +194,7 @@ impl World {
         self.disk.lose_power();
     }
 
-    /// The process dies, and the disk goes on: the page cache is as the process left it.
+    /// Kills the process. The disk keeps its power, and the page cache stays as the process left it.
     fn kill(&mut self) {
         self.trace(|| "killed".into());
         self.disk.set_faults(Faults { dead_from: Some(0), ..Faults::default() });

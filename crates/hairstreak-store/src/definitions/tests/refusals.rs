@@ -1,4 +1,5 @@
-//! A disk that refuses: every batch is told so, nothing is forgotten, and when the disk recovers all is written in its order.
+//! Tests of a disk that refuses. Every batch gets the error, all changes are kept, and after the disk recovers they
+//! are written in their order.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::definitions::entry::Write;
 use crate::definitions::error::StoreError;
 use crate::definitions::store::Settings;
 
-/// Tries again only when the store is closed.
+/// Retries only when the store is closed.
 const PATIENT: Settings = Settings { waiting_bytes_max: 1 << 20, retry_interval: Duration::from_secs(3_600) };
 const EAGER: Settings = Settings { waiting_bytes_max: 1 << 20, retry_interval: Duration::from_millis(1) };
 
@@ -47,7 +48,7 @@ fn the_systems_reason_is_told_to_every_batch_until_a_retry_succeeds() {
         bench.commit(vec![write("b", None), write("c", None)]).unwrap_err();
         bench.disk.set_faults(Faults::default());
         bench.wait_until_failing(false);
-        // Without another batch.
+        // The retry needs no further batch.
         let expected = [entry("a", "2"), entry("d", "2")];
         assert_eq!(bench.after_power_loss(), expected, "{said}");
     }
@@ -59,7 +60,7 @@ fn a_batch_after_the_recovery_is_not_committed_without_those_before_it() {
     bench.disk.set_faults(refusing(Errno::NOSPC));
     bench.commit(vec![write("queue", Some("declared"))]).unwrap_err();
     bench.disk.set_faults(Faults::default());
-    // Answered with the error as long as the retry has not come.
+    // Batches are answered with the error until the retry.
     while bench.commit(vec![write("binding", Some("of the queue"))]).is_err() {}
     assert_eq!(bench.after_power_loss(), [entry("binding", "of the queue"), entry("queue", "declared")]);
 }
@@ -104,7 +105,7 @@ fn definitions_that_came_and_went_while_the_disk_was_full_take_no_memory() {
     let disk = SimulatedDisk::new(0);
     let (mut committer, _) = Committer::open(Box::new(disk.clone())).unwrap();
     committer.commit(vec![vec![write("stored", Some("x"))]]).unwrap();
-    // In place everything may be written, as on a full file system.
+    // Existing pages may be overwritten, as on a full file system.
     disk.set_faults(Faults { space: Some(disk.bytes().len()), ..Faults::default() });
     let large = "x".repeat(1 << 20);
     committer.commit(vec![vec![write("large", Some(&large)), write("stored", None)]]).unwrap_err();
@@ -193,7 +194,7 @@ fn after_a_refused_sync_nothing_is_tried_on_the_open_file() {
     committer.close();
     assert!(disk.is_left_alone());
 
-    // Here redb has not seen the refusal: its changes were held.
+    // redb has not seen this error: its changes were held.
     let disk = SimulatedDisk::with_file(bytes);
     disk.set_faults(sync);
     Committer::open(Box::new(disk.clone())).unwrap_err();
@@ -208,7 +209,7 @@ fn a_panic_within_redb_is_a_failure_like_any_other() {
     let panicked = |error: &StoreError| error.to_string().contains("redb panicked: on purpose");
     let first = bench.commit(vec![write("a", Some("2"))]).unwrap_err();
     assert!(panicked(&first), "{first}");
-    // A retry panics too.
+    // A retry panics as well.
     until("the second panic is told", || match bench.store.failing() {
         Some(error) if panicked(&error) && !Arc::ptr_eq(&error, &first) => Ok(()),
         other => Err(other),

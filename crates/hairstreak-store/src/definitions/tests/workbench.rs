@@ -12,10 +12,10 @@ use crate::definitions::entry::{Entry, Write};
 use crate::definitions::error::StoreError;
 use crate::definitions::store::{DefinitionStore, Settings};
 
-/// Nothing here takes so long unless it hangs.
+/// Timeout of every wait in these tests. Only a hang exceeds it.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A store whose batches have numbers, and their answers in the order in which they came.
+/// A store with numbered batches, and their answers in order of arrival.
 pub struct Bench {
     pub disk: SimulatedDisk,
     pub store: DefinitionStore,
@@ -24,7 +24,7 @@ pub struct Bench {
     answers: Receiver<Answer>,
 }
 
-/// The batch, its outcome and the name of the thread that told.
+/// The batch, its outcome and the name of the thread that called `done`.
 pub type Answer = (usize, Result<(), Arc<StoreError>>, Option<String>);
 
 impl Bench {
@@ -49,7 +49,7 @@ impl Bench {
         number
     }
 
-    /// Submits a batch and waits for its answer, with all answers before it taken.
+    /// Submits a batch and waits for its answer. All answers before it have been taken already.
     pub fn commit(&mut self, batch: Vec<Write>) -> Result<(), Arc<StoreError>> {
         let number = self.submit(batch);
         let (answered, outcome, _) = self.answer();
@@ -57,22 +57,22 @@ impl Bench {
         outcome
     }
 
-    /// The next answer.
+    /// Returns the next answer.
     pub fn answer(&self) -> Answer {
         self.answers.recv_timeout(LONG).unwrap()
     }
 
-    /// Whether no answer waits.
+    /// Returns whether no answer has arrived.
     pub fn is_unanswered(&self) -> bool {
         self.answers.try_recv().is_err()
     }
 
-    /// Waits until the store fails, or fails no more.
+    /// Waits until the store fails, or has recovered.
     pub fn wait_until_failing(&self, is_failing: bool) {
         until_eq("the store fails", is_failing, || self.store.failing().is_some());
     }
 
-    /// The entries that a new process finds after a loss of power.
+    /// Returns the entries that a new process finds after a loss of power.
     pub fn after_power_loss(self) -> Vec<Entry> {
         let disk = self.disk.clone();
         disk.set_faults(super::disk::Faults { dead_from: Some(0), ..Default::default() });

@@ -16,7 +16,7 @@ use super::trust::{ClientTrust, ServerTrust, key_reason};
 /// The bytes of a protocol's name in ALPN (RFC 7301).
 const PROTOCOL_SIZE_MAX: usize = 255;
 
-/// Proves who a side is: a certificate chain and its private key.
+/// The proof of a side's identity: a certificate chain and its private key.
 #[derive(Clone, Debug)]
 pub struct TlsIdentity {
     /// The side's own certificate first, then those between it and a CA root.
@@ -25,7 +25,7 @@ pub struct TlsIdentity {
     pub key: Pem,
 }
 
-/// Which certificates a server wants of its clients.
+/// The certificates that a server wants of its clients.
 #[derive(Clone, Debug)]
 pub enum ClientCertificates {
     /// No certificates.
@@ -41,7 +41,7 @@ pub enum ClientCertificates {
 pub struct TlsServerOptions {
     /// The server's certificates and key.
     pub identity: TlsIdentity,
-    /// Which certificates the server wants of clients; none by default.
+    /// The certificates that the server wants of clients; none by default.
     pub client_certificates: ClientCertificates,
     /// The protocols of ALPN that the server speaks, in the order of preference. A client that offers only other protocols is
     /// refused; a client that offers no protocol is not. Empty by default: the server takes no notice of ALPN.
@@ -77,7 +77,7 @@ impl TlsClientOptions {
     }
 }
 
-/// The accepting side of TLS connections. A clone shares the configuration, and whatever it is changed to.
+/// The accepting side of TLS connections. Clones share the configuration and its later changes.
 #[derive(Clone)]
 pub struct TlsServer {
     config: Arc<Mutex<Arc<ServerConfig>>>,
@@ -170,7 +170,7 @@ impl TlsClient {
         Ok(TlsClient { config: Arc::new(config), server_name: parse_name(server_name)? })
     }
 
-    /// The same for another server.
+    /// Returns this configuration for another server.
     ///
     /// Errors: the name is neither a DNS name nor an IP address.
     pub fn for_server(&self, server_name: &str) -> Result<TlsClient, TlsConfigError> {

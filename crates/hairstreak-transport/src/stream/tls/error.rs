@@ -5,7 +5,7 @@ use std::{fmt, io};
 use rustls::{AlertDescription, CertificateError, InvalidMessage};
 use thiserror::Error;
 
-/// Why a TLS connection fails. Streams give it inside of an [`io::Error`].
+/// The reason for which a TLS connection fails. Streams return it inside an [`io::Error`].
 #[derive(Debug, Error)]
 pub enum TlsError {
     /// The two sides did not agree, or one of them does not accept the other.
@@ -14,10 +14,10 @@ pub enum TlsError {
     /// The peer's bytes behind the handshake are not TLS, were changed on the way, or are an alert.
     #[error("TLS: {}", describe(.0))]
     Records(rustls::Error),
-    /// The handshake of the peer, a stranger, has more than so many bytes.
+    /// The handshake of the peer, a stranger, has more than this number of bytes.
     #[error("TLS handshake: longer than {0} bytes")]
     HandshakeSize(usize),
-    /// The peer sent more than so many bytes in a row without data in them.
+    /// The peer sent more than this number of bytes in a row without data in them.
     #[error("TLS: {0} bytes of the peer without data in them")]
     Fruitless(usize),
     /// The peer left in the middle of the handshake.

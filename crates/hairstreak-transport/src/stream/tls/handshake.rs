@@ -19,7 +19,7 @@ pub(in super::super) enum Handshake {
     Over,
 }
 
-/// How far a handshake is.
+/// Progress of a handshake.
 pub(in super::super) enum Progress {
     Done(Box<Tls>),
     WaitsToRead,

@@ -19,7 +19,7 @@ const PEM_SIZE_MAX: usize = 4 << 20;
 /// The name of the system's CA roots in errors.
 const SYSTEM_ROOTS: &str = "the CA roots of the system";
 
-/// Why there is no TLS configuration. Each message is one line, and names the file.
+/// The reason for which there is no TLS configuration. Each message is one line, and names the file.
 #[derive(Debug, Error)]
 pub enum TlsConfigError {
     /// The file cannot be read.
@@ -34,7 +34,7 @@ pub enum TlsConfigError {
     /// There is no certificate in the text.
     #[error("{0}: no certificate in PEM in it")]
     NoCertificate(String),
-    /// The system has no CA roots, or none can be read. The text says why.
+    /// The system has no CA roots, or none can be read. The text is the reason.
     #[error("{SYSTEM_ROOTS}: no certificates{0}; give a file of CA roots")]
     NoSystemRoots(String),
     /// There is no private key in the text.
@@ -67,12 +67,12 @@ pub enum Pem {
     File(PathBuf),
     /// A text in memory.
     Bytes {
-        /// What errors call the text.
+        /// The name of the text in errors.
         name: String,
         /// The text.
         bytes: Vec<u8>,
     },
-    /// The CA roots that the variables `SSL_CERT_FILE` and `SSL_CERT_DIR` name, else those of the system.
+    /// The CA roots in the variables `SSL_CERT_FILE` and `SSL_CERT_DIR`, else the system's roots.
     System,
 }
 
@@ -87,7 +87,7 @@ impl Pem {
         Pem::Bytes { name: name.into(), bytes: bytes.into() }
     }
 
-    /// What errors call the text.
+    /// Returns the name of the text in errors.
     pub(super) fn name(&self) -> String {
         match self {
             Pem::File(path) => path.display().to_string(),

@@ -32,7 +32,7 @@ const RECORD_SIZE_MAX: usize = 16 * 1024;
 /// Records of TLS 1.2 that are kept for the end of the handshake and for alerts.
 const RECORDS_RESERVED: u64 = 64;
 
-/// How far this side is with saying that it writes nothing more.
+/// State of this side's end: the announcement that it writes nothing more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OwnEnd {
     Open,
@@ -52,7 +52,7 @@ pub(in super::super) struct Tls {
     fruitless_left: usize,
     /// Records that the keys may still encrypt. rustls changes the keys of TLS 1.3 by itself.
     records_left: u64,
-    /// Why the peer's bytes ended, for every further read.
+    /// The reason for which the peer's bytes ended, for every further read.
     failure: Option<rustls::Error>,
 }
 
@@ -76,12 +76,12 @@ impl Tls {
     pub fn begin_data(&mut self) {
         self.fruitless_left = FRUITLESS_BYTES_MAX;
         if let Some(SupportedCipherSuite::Tls12(suite)) = self.rustls.negotiated_cipher_suite() {
-            // rustls would discard what is written behind the last record, and the peer would see a clean end.
+            // rustls would discard bytes written after the last record, and the peer would see a clean end.
             self.records_left = suite.common.confidentiality_limit.saturating_sub(RECORDS_RESERVED);
         }
     }
 
-    /// Sends the ciphertext that waits. Returns whether all of it is sent; else an event tells of room.
+    /// Sends the waiting ciphertext. Returns whether all of it is sent; otherwise an event reports new room.
     pub fn send(&mut self, socket: BorrowedFd<'_>) -> io::Result<bool> {
         while self.rustls.wants_write() && self.own_end != OwnEnd::Unheard {
             match self.rustls.write_tls(&mut Outgoing(socket)) {
@@ -97,7 +97,7 @@ impl Tls {
         Ok(true)
     }
 
-    /// Whether something waits for room.
+    /// Returns `true` if bytes wait for room.
     pub fn has_unsent(&self) -> bool {
         match self.own_end {
             OwnEnd::Open => self.rustls.wants_write(),
@@ -134,7 +134,7 @@ impl Tls {
             Ok(_) => {}
             Err(error) => {
                 self.failure = Some(error.clone());
-                // The alert that says so. The connection has failed anyway.
+                // This sends the alert with the reason. The connection has failed anyway.
                 let _ = self.send(socket);
                 return Err(told(error).into());
             }
@@ -164,12 +164,12 @@ impl Tls {
         Ok(unsafe { room[..count].assume_init_mut() })
     }
 
-    /// Moves decrypted bytes to `room`. Returns how many.
+    /// Moves decrypted bytes to `room`. Returns their number.
     fn take_plaintext(&mut self, room: &mut [MaybeUninit<u8>]) -> usize {
         let mut count = 0;
         while count < room.len() {
             let mut reader = self.rustls.reader();
-            // An error says that nothing is there, which the socket explains.
+            // An error means that no plaintext is there; the socket gives the reason.
             let plaintext = reader.fill_buf().unwrap_or_default();
             if plaintext.is_empty() {
                 break;
@@ -182,12 +182,12 @@ impl Tls {
         count
     }
 
-    /// Whether the peer has said that it sends nothing more, and all plaintext is taken.
+    /// Returns `true` if the peer has announced that it sends nothing more, and all plaintext is taken.
     fn is_input_over(&mut self) -> bool {
         matches!(self.rustls.reader().fill_buf(), Ok([]))
     }
 
-    /// Whether a read finds something without the socket.
+    /// Returns `true` if a read finds bytes without the socket.
     pub fn has_news(&self) -> bool {
         !self.rustls.wants_read()
     }
@@ -205,8 +205,8 @@ impl Tls {
         if taken == 0 && size > 0 { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(taken) }
     }
 
-    /// Encrypts what `slices` have behind their first `skipped` bytes, [`UNSENT_BYTES_MAX`] at most. Nothing waits to be sent. Returns
-    /// how many bytes were taken.
+    /// Encrypts the bytes of `slices` after the first `skipped` bytes, [`UNSENT_BYTES_MAX`] at most. Nothing waits to
+    /// be sent. Returns the number of bytes taken.
     fn encrypt(&mut self, slices: &[IoSlice<'_>], skipped: usize) -> io::Result<usize> {
         if self.records_left < UNSENT_BYTES_MAX.div_ceil(RECORD_SIZE_MAX) as u64 {
             return Err(TlsError::KeysUsedUp.into());
@@ -226,7 +226,7 @@ impl Tls {
         Ok(taken)
     }
 
-    /// Says that nothing more will be written, behind what waits.
+    /// Ends this side after the waiting bytes: no more bytes are written.
     pub fn end(&mut self, socket: BorrowedFd<'_>) {
         if self.own_end == OwnEnd::Open {
             let is_last = !self.rustls.wants_write();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     impl Side {
-        /// Goes on as far as the socket lets it.
+        /// Continues as far as the socket permits.
         fn advance(&mut self) -> io::Result<()> {
             loop {
                 self.tls.send(self.socket.as_fd())?;
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(client.tls.records_left, 3);
         let error = client.write(1).unwrap_err();
         assert!(error.to_string().contains("connect again"), "{error}");
-        // The peer, which has only part of what was meant for it, sees no clean end.
+        // The peer has only part of its data, and sees no clean end.
         server.tls.begin_data();
         drop(client);
         let mut room = vec![MaybeUninit::uninit(); 4 * RECORD_SIZE_MAX];

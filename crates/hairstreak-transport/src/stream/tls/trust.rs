@@ -185,7 +185,8 @@ fn check_given(
     Ok(certificate)
 }
 
-/// Whether a certificate that has no alternative names has this name as its common name, which OpenSSL takes, too.
+/// Returns `true` if a certificate without alternative names has `name` as its common name. OpenSSL accepts such
+/// certificates, too.
 fn has_common_name(certificate: &Certificate, name: &ServerName<'_>) -> bool {
     let content = certificate.tbs_certificate();
     let ServerName::DnsName(name) = name else { return false };

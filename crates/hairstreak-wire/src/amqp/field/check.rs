@@ -1,16 +1,16 @@
-//! Checking a field table without decoding it: nothing is allocated. Depth and the count of fields are bounded, and
-//! what lies in a table ends with it. A table that is built here passes the same check before it is kept.
+//! Checks of field tables without decoding or allocation. Depth and the number of fields are bounded, and nested
+//! values end with their table. A table that is built here passes the same check before it is stored.
 
 use super::split::{Field, Fields, Values};
 use super::value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable};
 use crate::amqp::error::DecodeError;
 
 impl FieldTable {
-    /// Checks that [`FieldTable::decode`] reads the encoded table again. A table that was decoded has passed this check.
+    /// Checks that [`FieldTable::decode`] can decode the encoded table again. A decoded table has passed this check.
     ///
     /// # Errors
     ///
-    /// Tables and arrays lie too deep in each other, or there are too many fields.
+    /// Tables and arrays are nested too deep, or there are too many fields.
     pub fn check(&self) -> Result<(), DecodeError> {
         let mut fields = Vec::new();
         self.encode_fields(&mut fields);
@@ -18,7 +18,7 @@ impl FieldTable {
     }
 }
 
-/// Checks a table without its size, with all tables and arrays in it.
+/// Checks a table without its size, including all tables and arrays in it.
 pub(in crate::amqp) fn check_table(fields: &[u8]) -> Result<(), DecodeError> {
     Check { field_count: 0 }.fields(Fields::new(fields), 1)
 }
@@ -29,12 +29,12 @@ pub(super) fn check_value(field: Field<'_>) -> Result<(), DecodeError> {
 }
 
 struct Check {
-    /// How many fields there were so far.
+    /// Number of fields so far.
     field_count: usize,
 }
 
 impl Check {
-    /// Checks what lies in a table or an array of that depth.
+    /// Checks the fields of a table or an array at that depth.
     fn fields<'a>(
         &mut self,
         fields: impl Iterator<Item = Result<Field<'a>, DecodeError>>,

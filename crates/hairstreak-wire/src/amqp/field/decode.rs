@@ -1,4 +1,4 @@
-//! Decoding field tables. A table is checked as a whole before anything is allocated for it.
+//! Decoding of field tables. A table is checked as a whole before any allocation for it.
 
 use super::check::{check_table, check_value};
 use super::split::{Field, Fields, Values};
@@ -7,7 +7,7 @@ use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
 
 impl FieldTable {
-    /// Decodes a table that begins with its size and takes all of `bytes`.
+    /// Decodes a table that begins with its size and fills `bytes`.
     pub fn decode(bytes: &[u8]) -> Result<FieldTable, DecodeError> {
         let mut cursor = Cursor(bytes);
         let fields = cursor.long_string()?;
@@ -17,11 +17,12 @@ impl FieldTable {
 }
 
 impl Field<'_> {
-    /// The value.
+    /// Decodes the value.
     ///
     /// # Errors
     ///
-    /// The type is unknown, or the value is none of its type. Tables and arrays lie too deep in each other, or there are too many fields.
+    /// The type is unknown, or the value does not fit its type. Tables and arrays are nested too deep, or there are
+    /// too many fields.
     pub fn decode(self) -> Result<FieldValue, DecodeError> {
         check_value(self)?;
         value(self)
@@ -34,7 +35,7 @@ pub(in crate::amqp) fn decode_table(fields: &[u8]) -> Result<FieldTable, DecodeE
     table(fields)
 }
 
-/// Decodes a table that was checked.
+/// Decodes a checked table.
 fn table(fields: &[u8]) -> Result<FieldTable, DecodeError> {
     let fields = Fields::new(fields).map(|field| {
         let field = field?;

@@ -1,4 +1,4 @@
-//! Encoding field tables.
+//! Encoding of field tables.
 
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::strings::{put_long_string, put_short_string, put_sized};
@@ -9,7 +9,7 @@ impl FieldTable {
         put_sized(out, |out| self.encode_fields(out));
     }
 
-    /// Appends the fields alone, without a size.
+    /// Appends the fields without the size of the table.
     pub fn encode_fields(&self, out: &mut Vec<u8>) {
         self.iter().for_each(|(name, value)| value.encode_field(name, out));
     }

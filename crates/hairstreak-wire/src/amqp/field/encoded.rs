@@ -1,4 +1,4 @@
-//! `EncodedTable`: a field table that is kept, as the bytes of its encoding.
+//! `EncodedTable`: a field table stored as the bytes of its encoding.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use super::split::{Field, Fields};
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::error::DecodeError;
 
-/// A kept field table. The table takes the bytes of its encoding. A [`FieldTable`] with many small fields takes seven times as many. Clones share the bytes, and
-/// reading a value decodes the value.
+/// A stored field table. It takes the bytes of its encoding; a [`FieldTable`] with many small fields takes seven
+/// times as many. Clones share the bytes, and reading a value decodes it.
 ///
 /// ```
 /// use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue};
@@ -23,52 +23,52 @@ use crate::amqp::error::DecodeError;
 /// ```
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct EncodedTable {
-    /// The fields without the size of the table. They come from a [`FieldTable`], so that they decode.
+    /// The fields without the size of the table. They come from a [`FieldTable`], so they decode.
     fields: Arc<[u8]>,
 }
 
 impl EncodedTable {
-    /// The table of these fields, in their order.
+    /// Creates the table of these fields, in their order.
     pub fn from_fields<'a>(fields: impl IntoIterator<Item = (&'a [u8], &'a FieldValue)>) -> EncodedTable {
         let mut encoded = Vec::new();
         fields.into_iter().for_each(|(name, value)| value.encode_field(name, &mut encoded));
         EncodedTable::of_bytes(encoded)
     }
 
-    /// The table with one field more, behind the others.
+    /// Returns the table with one additional field at the end.
     pub fn with(&self, name: &[u8], value: &FieldValue) -> EncodedTable {
         let mut encoded = self.fields.to_vec();
         value.encode_field(name, &mut encoded);
         EncodedTable::of_bytes(encoded)
     }
 
-    /// Most tables are empty. All empty tables share one allocation.
+    /// Creates a table of encoded fields. Most tables are empty; all empty tables share one allocation.
     fn of_bytes(encoded: Vec<u8>) -> EncodedTable {
         if encoded.is_empty() { EncodedTable::default() } else { EncodedTable { fields: encoded.into() } }
     }
 
-    /// The bytes of the fields.
+    /// Returns the size of the fields in bytes.
     pub fn size(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there is no field.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
 
-    /// The fields in order, as they lie in their bytes.
+    /// Returns the fields in order, undecoded.
     pub fn fields(&self) -> impl Iterator<Item = Field<'_>> {
         Fields::new(&self.fields).map_while(Result::ok)
     }
 
-    /// The value of the first field with that name.
+    /// Returns the value of the first field with that name.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<FieldValue> {
         let name = name.as_ref();
         self.fields().find(|field| field.name == name)?.decode().ok()
     }
 
-    /// The fields with names that `is_wanted` accepts, the first one of each name.
+    /// Returns the fields with names that `is_wanted` accepts, the first one of each name.
     pub fn select(&self, is_wanted: impl Fn(&[u8]) -> bool) -> FieldTable {
         let mut table = FieldTable::new();
         for field in self.fields().filter(|field| is_wanted(field.name)) {
@@ -81,7 +81,7 @@ impl EncodedTable {
         table
     }
 
-    /// All fields.
+    /// Returns all fields, decoded.
     pub fn decode(&self) -> FieldTable {
         decode_table(&self.fields).unwrap_or_default()
     }
@@ -90,7 +90,7 @@ impl EncodedTable {
     ///
     /// # Errors
     ///
-    /// Tables and arrays lie too deep in each other, or there are too many fields.
+    /// Tables and arrays are nested too deep, or there are too many fields.
     pub fn check(&self) -> Result<(), DecodeError> {
         check_table(&self.fields)
     }
@@ -108,7 +108,7 @@ impl From<FieldTable> for EncodedTable {
     }
 }
 
-/// Shows the fields.
+/// Formats the fields.
 impl fmt::Debug for EncodedTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.decode().fmt(f)

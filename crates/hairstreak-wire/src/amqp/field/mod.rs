@@ -7,10 +7,10 @@
 //! ```
 //!
 //! - `value`: `FieldTable` and `FieldValue`
-//! - `split`: fields as they lie in their bytes, without allocation
-//! - `check`: a whole table, without allocation
-//! - `decode`, `encode`: owned tables from bytes and back
-//! - `encoded`: `EncodedTable`, a table that is kept
+//! - `split`: undecoded fields, without allocation
+//! - `check`: checks of a whole table, without allocation
+//! - `decode`, `encode`: owned tables from bytes, and back
+//! - `encoded`: `EncodedTable`, a stored table
 
 mod check;
 mod decode;

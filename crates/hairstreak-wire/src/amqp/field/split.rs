@@ -1,22 +1,22 @@
-//! `Fields`, `Values` and `Field`: what is in a table or an array, as it lies in its bytes. Nothing is allocated, and
-//! tables and arrays that lie in a field are not looked at.
+//! `Fields`, `Values` and `Field`: the undecoded content of a table or an array. Nothing is allocated, and nested
+//! tables and arrays are not inspected.
 
 use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
 
-/// A field of a table, or a value of an array, which has an empty name.
+/// A field of a table, or a value of an array. A value of an array has an empty name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field<'a> {
     /// The name.
     pub name: &'a [u8],
     /// The letter of the type, see [`FieldValue`](super::FieldValue).
     pub letter: u8,
-    /// The value: for strings, byte arrays, tables and arrays what lies behind their size.
+    /// The value. For strings, byte arrays, tables and arrays: the bytes behind their size.
     pub value: &'a [u8],
 }
 
 impl<'a> Field<'a> {
-    /// The bytes of a long string or of a byte array.
+    /// Returns the bytes of a long string or of a byte array.
     pub fn as_bytes(&self) -> Option<&'a [u8]> {
         matches!(self.letter, b'S' | b'x').then_some(self.value)
     }
@@ -55,14 +55,14 @@ pub struct Values<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields in `fields`: a table without its size.
+    /// Iterates over the fields in `fields`: a table without its size.
     pub fn new(fields: &'a [u8]) -> Fields<'a> {
         Fields { cursor: Cursor(fields) }
     }
 }
 
 impl<'a> Values<'a> {
-    /// The values in `values`: an array without its size.
+    /// Iterates over the values in `values`: an array without its size.
     pub fn new(values: &'a [u8]) -> Values<'a> {
         Values { cursor: Cursor(values) }
     }
@@ -84,7 +84,7 @@ impl<'a> Iterator for Values<'a> {
     }
 }
 
-/// The next item that `take` returns, until the bytes are used up. An error uses them up.
+/// Returns the next item that `take` decodes, until the bytes are used up. An error uses them up.
 fn next<'a>(
     cursor: &mut Cursor<'a>,
     take: impl FnOnce(&mut Cursor<'a>) -> Result<Field<'a>, DecodeError>,

@@ -1,22 +1,22 @@
-//! `FieldTable` and `FieldValue`: named values of many types, owned. Encoding them is in `encode`, decoding in `decode`.
+//! `FieldTable` and `FieldValue`: named values of many types, owned. Encoding is in `encode`, decoding in `decode`.
 
 use crate::amqp::strings::SHORT_STRING_SIZE_MAX;
 
-/// How deep tables and arrays may lie in each other. The outermost table has depth 1.
+/// Deepest nesting of tables and arrays. The outermost table has depth 1.
 pub const DEPTH_MAX: usize = 64;
 
-/// How many fields a table may have, those of the tables and arrays in it included.
+/// Largest number of fields of a table, including those of the tables and arrays in it.
 pub const FIELD_COUNT_MAX: usize = 65_536;
 
-/// Named values in the order in which they were sent or inserted. A peer may send a name twice: then the first one
-/// counts, as in RabbitMQ.
+/// Named values in the order in which they were sent or inserted. If a peer sends a name twice, the first one counts,
+/// as in RabbitMQ.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FieldTable {
     pub(super) fields: Vec<(Box<[u8]>, FieldValue)>,
 }
 
-/// A value of a field table or an array. The letters are RabbitMQ's, which differ from the specification's for
-/// integers.
+/// A value of a field table or an array. The letters are RabbitMQ's. For integers they differ from the
+/// specification's.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
     /// `t`
@@ -41,7 +41,7 @@ pub enum FieldValue {
     F64(f64),
     /// `D`: `value` divided by 10 to the power of `scale`.
     Decimal {
-        /// How many digits stand behind the point.
+        /// Number of digits behind the decimal point.
         scale: u8,
         /// The digits.
         value: u32,
@@ -61,14 +61,14 @@ pub enum FieldValue {
 }
 
 impl FieldTable {
-    /// An empty table.
+    /// Creates an empty table.
     pub const fn new() -> FieldTable {
         FieldTable { fields: Vec::new() }
     }
 
-    /// Sets the value of the field `name`, which keeps its place if it exists. Looks at each field: many fields whose
-    /// names are known to differ are appended with [`FieldTable::push`]. A name has at most
-    /// [`SHORT_STRING_SIZE_MAX`] bytes.
+    /// Sets the value of the field `name`, which keeps its place if it exists. Compares all names: fields whose names
+    /// are known to differ are appended with [`FieldTable::push`]. A name has at most [`SHORT_STRING_SIZE_MAX`]
+    /// bytes.
     pub fn insert(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
         let name = name.as_ref();
         match self.fields.iter_mut().find(|(other, _)| **other == *name) {
@@ -77,7 +77,7 @@ impl FieldTable {
         }
     }
 
-    /// Appends a field without a look at the others: with a name that is there, the first field counts. A name has at
+    /// Appends a field without comparing names. If the name exists already, the first field counts. A name has at
     /// most [`SHORT_STRING_SIZE_MAX`] bytes.
     pub fn push(&mut self, name: impl AsRef<[u8]>, value: impl Into<FieldValue>) {
         let (name, value) = (name.as_ref(), value.into());
@@ -85,13 +85,13 @@ impl FieldTable {
         self.fields.push((name.into(), value));
     }
 
-    /// The value of the field `name`.
+    /// Returns the value of the field `name`.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&FieldValue> {
         let name = name.as_ref();
         self.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
     }
 
-    /// Takes the field `name` out.
+    /// Removes the field `name` and returns its value.
     pub fn remove(&mut self, name: impl AsRef<[u8]>) -> Option<FieldValue> {
         let name = name.as_ref();
         let index = self.fields.iter().position(|(other, _)| **other == *name)?;
@@ -100,17 +100,17 @@ impl FieldTable {
         Some(value)
     }
 
-    /// The fields in order.
+    /// Iterates over the fields in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &FieldValue)> {
         self.fields.iter().map(|(name, value)| (&**name, value))
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub fn len(&self) -> usize {
         self.fields.len()
     }
 
-    /// Whether there is no field.
+    /// Returns whether the table is empty.
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
@@ -127,7 +127,7 @@ impl<N: AsRef<[u8]>, V: Into<FieldValue>> FromIterator<(N, V)> for FieldTable {
 }
 
 impl FieldValue {
-    /// The value of an integer of any size. None for other types.
+    /// Returns the value of an integer of any size. `None` for other types.
     pub fn as_i64(&self) -> Option<i64> {
         match *self {
             FieldValue::I8(value) => Some(value.into()),
@@ -141,7 +141,7 @@ impl FieldValue {
         }
     }
 
-    /// The value of a boolean.
+    /// Returns the value of a boolean.
     pub fn as_bool(&self) -> Option<bool> {
         match *self {
             FieldValue::Bool(value) => Some(value),
@@ -149,7 +149,7 @@ impl FieldValue {
         }
     }
 
-    /// The bytes of a long string or of a byte array.
+    /// Returns the bytes of a long string or of a byte array.
     pub fn as_bytes(&self) -> Option<&[u8]> {
         match self {
             FieldValue::LongString(bytes) | FieldValue::Bytes(bytes) => Some(bytes),
@@ -157,7 +157,7 @@ impl FieldValue {
         }
     }
 
-    /// The values of an array.
+    /// Returns the values of an array.
     pub fn as_array(&self) -> Option<&[FieldValue]> {
         match self {
             FieldValue::Array(values) => Some(values),
@@ -165,7 +165,7 @@ impl FieldValue {
         }
     }
 
-    /// The fields of a table.
+    /// Returns the fields of a table.
     pub fn as_table(&self) -> Option<&FieldTable> {
         match self {
             FieldValue::Table(table) => Some(table),
@@ -173,7 +173,7 @@ impl FieldValue {
         }
     }
 
-    /// The letter of the type.
+    /// Returns the letter of the type.
     pub fn letter(&self) -> u8 {
         match self {
             FieldValue::Bool(_) => b't',
@@ -196,7 +196,7 @@ impl FieldValue {
         }
     }
 
-    /// The name that RabbitMQ gives the type in its texts, such as `longstr`.
+    /// Returns RabbitMQ's name of the type in its texts, such as `longstr`.
     pub fn type_name(&self) -> &'static str {
         match self {
             FieldValue::Bool(_) => "bool",
@@ -219,8 +219,8 @@ impl FieldValue {
         }
     }
 
-    /// Whether two values are equal where RabbitMQ compares arguments or headers: the size of an integer does not
-    /// matter, nor that of a floating point number. Values of other types are equal only to their own type.
+    /// Returns whether two values are equal as RabbitMQ compares arguments and headers: integers of any size compare
+    /// by value, and so do floating point numbers. Other values are equal only to values of their own type.
     pub fn is_equivalent(&self, other: &FieldValue) -> bool {
         match (self, other) {
             (FieldValue::F32(one), FieldValue::F64(other))

@@ -1,4 +1,4 @@
-//! Class access: realms of AMQP 0-8, which old clients still ask for. RabbitMQ grants every request.
+//! Class access: realms of AMQP 0-8, which old clients still request. RabbitMQ grants every request.
 
 class! {
     30;
@@ -6,7 +6,7 @@ class! {
     Request<'a> = 10, "access.request" {
         /// The name of the realm.
         realm: shortstr,
-        /// Nobody else may have access.
+        /// Exclusive access.
         exclusive: bit,
         /// Access to check for objects.
         passive: bit,
@@ -19,7 +19,7 @@ class! {
     }
     /// Access is granted.
     RequestOk = 11, "access.request-ok" {
-        /// The ticket, which later methods carry and nobody reads.
+        /// The ticket. Later methods carry it; servers ignore it.
         ticket: short,
     }
 }

@@ -1,7 +1,7 @@
 //! The fields of a method, one by one: `ArgumentReader` and `ArgumentWriter`. Their methods have the names of the
 //! specification's domains, so that `class!` can call them by the domain.
 //!
-//! Bits that follow each other share an octet, the first one lowest.
+//! Consecutive bits share an octet, the first one lowest.
 
 use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
@@ -9,7 +9,7 @@ use crate::amqp::field::{FieldTable, decode_table};
 use crate::amqp::frame::{FRAME_END, FRAME_HEADER_SIZE, FrameKind, encode_frame_header};
 use crate::amqp::strings::{put_long_string, put_short_string};
 
-/// How many bits share an octet.
+/// Number of bits that share an octet.
 const BITS: u8 = 8;
 
 pub(super) struct ArgumentReader<'a> {
@@ -25,7 +25,7 @@ impl<'a> ArgumentReader<'a> {
         ArgumentReader { cursor: Cursor(fields), bits: 0, bits_left: 0 }
     }
 
-    /// The cursor behind the last bits, for a field that is no bit.
+    /// Returns the cursor behind the last bits, for a field that is not a bit.
     #[inline(always)]
     fn aligned(&mut self) -> &mut Cursor<'a> {
         self.bits_left = 0;
@@ -64,7 +64,8 @@ impl<'a> ArgumentReader<'a> {
         self.aligned().array().map(u64::from_be_bytes)
     }
 
-    /// As in RabbitMQ a short string of a method has to be UTF-8. Those of properties and tables are any bytes.
+    /// As in RabbitMQ, a short string of a method has to be UTF-8. Short strings of properties and tables are
+    /// arbitrary bytes.
     #[inline(always)]
     pub(super) fn shortstr(&mut self) -> Result<&'a [u8], DecodeError> {
         let string = self.aligned().short_string()?;
@@ -91,10 +92,10 @@ impl<'a> ArgumentReader<'a> {
 
 pub(super) struct ArgumentWriter<'o> {
     out: &'o mut Vec<u8>,
-    /// Where the frame begins.
+    /// Start of the frame in the output.
     start: usize,
     channel: u16,
-    /// How many bits the last octet holds; 0: it holds none.
+    /// Number of bits in the last octet. 0 if it is not an octet of bits.
     bits: u8,
 }
 
@@ -112,7 +113,7 @@ impl<'o> ArgumentWriter<'o> {
         ArgumentWriter { out, start, channel, bits: 0 }
     }
 
-    /// Where a field that is no bit goes.
+    /// Returns the output for a field that is not a bit.
     #[inline(always)]
     fn aligned(&mut self) -> &mut Vec<u8> {
         self.bits = 0;

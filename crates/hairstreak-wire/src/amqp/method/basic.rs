@@ -4,16 +4,16 @@ use crate::amqp::frame::{FRAME_END, FRAME_OVERHEAD, FrameKind, encode_frame_head
 
 class! {
     60;
-    /// Limits how many messages are delivered ahead of their acknowledgement.
+    /// Limits the number of messages delivered ahead of their acknowledgement.
     Qos = 10, "basic.qos" {
-        /// In bytes; RabbitMQ takes only 0: no limit.
+        /// Limit in bytes; RabbitMQ accepts only 0: no limit.
         prefetch_size: long,
-        /// How many messages; 0: no limit.
+        /// Limit of messages; 0: no limit.
         prefetch_count: short,
-        /// RabbitMQ's meaning: for the channel, not for each new consumer.
+        /// In RabbitMQ: the limit applies to the channel, and not to each new consumer.
         global: bit,
     }
-    /// The limit holds.
+    /// The limit is set.
     QosOk = 11, "basic.qos-ok" {}
     /// Starts a consumer.
     Consume<'a> = 20, "basic.consume" {
@@ -22,30 +22,30 @@ class! {
         queue: shortstr,
         /// The consumer's tag; empty: the server makes a tag.
         consumer_tag: shortstr,
-        /// No messages that the connection published itself. RabbitMQ ignores this.
+        /// No messages published by the same connection. RabbitMQ ignores this.
         no_local: bit,
-        /// Messages count as acknowledged when they are sent.
+        /// Messages count as acknowledged once they are sent.
         no_ack: bit,
-        /// Nobody else may consume from the queue.
+        /// Exclusive use of the queue by this consumer.
         exclusive: bit,
         /// No answer.
         no_wait: bit,
         /// Further arguments.
         arguments: table,
     }
-    /// The consumer is there.
+    /// The consumer has started.
     ConsumeOk<'a> = 21, "basic.consume-ok" {
         /// The consumer's tag.
         consumer_tag: shortstr,
     }
-    /// Ends a consumer. The server sends it, too, when the queue is gone.
+    /// Ends a consumer. The server also sends it when the queue is deleted.
     Cancel<'a> = 30, "basic.cancel" {
         /// The consumer's tag.
         consumer_tag: shortstr,
         /// No answer.
         no_wait: bit,
     }
-    /// The consumer is gone.
+    /// The consumer has ended.
     CancelOk<'a> = 31, "basic.cancel-ok" {
         /// The consumer's tag.
         consumer_tag: shortstr,
@@ -57,16 +57,16 @@ class! {
         exchange: shortstr,
         /// The routing key.
         routing_key: shortstr,
-        /// The message comes back if no queue gets it.
+        /// The message is returned if no queue receives it.
         mandatory: bit,
-        /// The message comes back if no consumer is ready. RabbitMQ refuses this.
+        /// The message is returned if no consumer is ready. RabbitMQ rejects this.
         immediate: bit,
     }
-    /// Gives back the content that follows: nobody got it.
+    /// Returns the content that follows as undeliverable.
     Return<'a> = 50, "basic.return" {
-        /// Why, as a number.
+        /// Reason as a number.
         reply_code: short,
-        /// Why, as a text.
+        /// Reason as a text.
         reply_text: shortstr,
         /// The exchange to which the message was published.
         exchange: shortstr,
@@ -86,12 +86,12 @@ class! {
         /// The routing key with which the message was published.
         routing_key: shortstr,
     }
-    /// Asks for one message.
+    /// Requests one message.
     Get<'a> = 70, "basic.get" {
         _: short,
         /// The name of the queue; empty: the one that the channel declared last.
         queue: shortstr,
-        /// The message counts as acknowledged when it is sent.
+        /// The message counts as acknowledged once it is sent.
         no_ack: bit,
     }
     /// Answers with the content that follows.
@@ -104,56 +104,56 @@ class! {
         exchange: shortstr,
         /// The routing key with which the message was published.
         routing_key: shortstr,
-        /// How many messages are left in the queue.
+        /// Number of messages left in the queue.
         message_count: long,
     }
     /// The queue has no message.
     GetEmpty = 72, "basic.get-empty" {
         _: shortstr,
     }
-    /// The client has dealt with messages, or the server with what was published.
+    /// Acknowledges deliveries (client) or published messages (server).
     Ack = 80, "basic.ack" {
-        /// The number of the delivery, or of what was published, on the channel.
+        /// Number of the delivery, or of the published message, on the channel.
         delivery_tag: longlong,
-        /// All up to that number; with number 0 all there are.
+        /// All up to that number. With number 0: all.
         multiple: bit,
     }
-    /// The client refuses a message.
+    /// The client rejects a message.
     Reject = 90, "basic.reject" {
         /// The number of the delivery on the channel.
         delivery_tag: longlong,
-        /// The message goes back to its queue.
+        /// The message returns to its queue.
         requeue: bit,
     }
-    /// Gives back all messages without acknowledgement, with no answer.
+    /// Returns all unacknowledged messages to their queues, without an answer.
     RecoverAsync = 100, "basic.recover-async" {
         /// Messages may go to other consumers.
         requeue: bit,
     }
-    /// Gives back all messages without acknowledgement.
+    /// Returns all unacknowledged messages to their queues.
     Recover = 110, "basic.recover" {
         /// Messages may go to other consumers.
         requeue: bit,
     }
-    /// The messages are back.
+    /// The messages are back in their queues.
     RecoverOk = 111, "basic.recover-ok" {}
-    /// The client refuses messages, or the server what was published.
+    /// Rejects deliveries (client) or published messages (server).
     Nack = 120, "basic.nack" {
-        /// The number of the delivery, or of what was published, on the channel.
+        /// Number of the delivery, or of the published message, on the channel.
         delivery_tag: longlong,
-        /// All up to that number; with number 0 all there are.
+        /// All up to that number. With number 0: all.
         multiple: bit,
-        /// The messages go back to their queues.
+        /// The messages return to their queues.
         requeue: bit,
     }
 }
 
-/// The size of the frame of a basic.ack, in bytes.
+/// Size of the frame of a basic.ack, in bytes.
 pub const ACK_FRAME_SIZE: usize = FRAME_OVERHEAD + PAYLOAD_SIZE;
 
 const PAYLOAD_SIZE: usize = 4 + 8 + 1;
 
-/// The whole frame of a basic.ack, which has the same size for every message.
+/// Returns the whole frame of a basic.ack, which has the same size for every message.
 ///
 /// ```text
 /// header (7) | 0 60 0 80 | delivery tag (8) | multiple (1) | 0xCE

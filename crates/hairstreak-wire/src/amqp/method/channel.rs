@@ -1,4 +1,4 @@
-//! Class channel: opening, flow and closing of a channel; and its modes, the classes confirm and tx.
+//! Class channel: opening, flow and closing of a channel. Also its modes, the classes confirm and tx.
 
 class! {
     20;
@@ -10,25 +10,25 @@ class! {
     OpenOk = 11, "channel.open-ok" {
         _: longstr,
     }
-    /// Asks the peer to pause or to go on with its content.
+    /// Asks the peer to pause or resume its content.
     Flow = 20, "channel.flow" {
-        /// Whether the peer may send content.
+        /// True to resume, false to pause.
         active: bit,
     }
-    /// The peer does as it was asked.
+    /// The peer has followed the request.
     FlowOk = 21, "channel.flow-ok" {
-        /// Whether content is sent.
+        /// True if content is being sent.
         active: bit,
     }
     /// Either side closes the channel.
     Close<'a> = 40, "channel.close" {
-        /// Why, as a number.
+        /// Reason as a number.
         reply_code: short,
-        /// Why, as a text.
+        /// Reason as a text.
         reply_text: shortstr,
-        /// The class of the method that failed; 0: none did.
+        /// Class of the method that failed; 0: no method failed.
         class_id: short,
-        /// The method that failed; 0: none did.
+        /// The method that failed; 0: no method failed.
         method_id: short,
     }
     /// The channel is closed.
@@ -39,7 +39,7 @@ class! {
 pub mod confirm {
     class! {
         85;
-        /// From now on the server acknowledges what is published on the channel.
+        /// From now on the server acknowledges messages published on the channel.
         Select = 10, "confirm.select" {
             /// No answer.
             no_wait: bit,
@@ -57,13 +57,13 @@ pub mod tx {
         Select = 10, "tx.select" {}
         /// The channel is in transaction mode.
         SelectOk = 11, "tx.select-ok" {}
-        /// Does what waits.
+        /// Commits the held publishes and settlements.
         Commit = 20, "tx.commit" {}
-        /// The held publishes and settlements are done.
+        /// The held publishes and settlements are committed.
         CommitOk = 21, "tx.commit-ok" {}
-        /// Forgets what waits.
+        /// Drops the held publishes and settlements.
         Rollback = 30, "tx.rollback" {}
-        /// The held publishes and settlements are forgotten.
+        /// The held publishes and settlements are dropped.
         RollbackOk = 31, "tx.rollback-ok" {}
     }
 }

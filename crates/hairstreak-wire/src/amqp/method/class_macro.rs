@@ -1,4 +1,4 @@
-//! `class!`: the structs of a class's methods, with what encodes and decodes them, from one list of their fields.
+//! `class!`: generates the structs of a class's methods, with their encoding and decoding, from one list of fields.
 //!
 //! ```text
 //! Open<'a> = 40, "connection.open" {       the struct, the method id, the name
@@ -38,7 +38,7 @@ macro_rules! domain {
     };
 }
 
-/// A field as the writer takes it.
+/// A field in the form that the writer takes.
 macro_rules! argument {
     ($self:ident $field:ident table) => {
         &$self.$field
@@ -80,13 +80,13 @@ macro_rules! method {
         }
 
         impl<$($lt)?> $name<$($lt)?> {
-            /// The class id and the method id.
+            /// Class id and method id.
             pub const ID: (u16, u16) = $id;
 
-            /// The name in the specification.
+            /// Name in the specification.
             pub const NAME: &'static str = $text;
 
-            /// Decodes the fields: what follows the ids in the payload of a method frame.
+            /// Decodes the fields: the bytes behind the ids in the payload of a method frame.
             #[inline]
             #[allow(unused_mut, reason = "a method may have no fields")]
             pub fn decode(fields: &$($lt)? [u8]) -> Result<Self, $crate::amqp::DecodeError> {

@@ -2,7 +2,7 @@
 
 class! {
     10;
-    /// The server's first method: what it speaks.
+    /// The server's first method: its versions, mechanisms and locales.
     Start<'a> = 10, "connection.start" {
         /// The major version of the protocol: 0.
         version_major: octet,
@@ -67,31 +67,31 @@ class! {
     }
     /// Either side closes the connection.
     Close<'a> = 50, "connection.close" {
-        /// Why, as a number.
+        /// Reason as a number.
         reply_code: short,
-        /// Why, as a text.
+        /// Reason as a text.
         reply_text: shortstr,
-        /// The class of the method that failed; 0: none did.
+        /// Class of the method that failed; 0: no method failed.
         class_id: short,
-        /// The method that failed; 0: none did.
+        /// The method that failed; 0: no method failed.
         method_id: short,
     }
     /// The connection is closed.
     CloseOk = 51, "connection.close-ok" {}
-    /// The server reads nothing more from a connection that publishes.
+    /// The server stops reading from a connection that publishes.
     Blocked<'a> = 60, "connection.blocked" {
-        /// Why.
+        /// Reason.
         reason: shortstr,
     }
-    /// The server reads again.
+    /// The server resumes reading.
     Unblocked = 61, "connection.unblocked" {}
     /// The client replaces its secret before it expires.
     UpdateSecret<'a> = 70, "connection.update-secret" {
         /// The new secret.
         new_secret: longstr,
-        /// Why.
+        /// Reason.
         reason: shortstr,
     }
-    /// The new secret holds.
+    /// The new secret is in effect.
     UpdateSecretOk = 71, "connection.update-secret-ok" {}
 }

@@ -2,7 +2,7 @@
 
 class! {
     40;
-    /// Creates an exchange, or checks one.
+    /// Creates an exchange, or checks an existing one.
     Declare<'a> = 10, "exchange.declare" {
         _: short,
         /// The name of the exchange.
@@ -13,7 +13,7 @@ class! {
         passive: bit,
         /// The exchange survives a restart.
         durable: bit,
-        /// The exchange goes with its last binding.
+        /// The exchange is deleted with its last binding.
         auto_delete: bit,
         /// Clients may not publish to the exchange.
         internal: bit,
@@ -34,12 +34,12 @@ class! {
         /// No answer.
         no_wait: bit,
     }
-    /// The exchange is gone.
+    /// The exchange is deleted.
     DeleteOk = 21, "exchange.delete-ok" {}
     /// Binds an exchange to another exchange.
     Bind<'a> = 30, "exchange.bind" {
         _: short,
-        /// The exchange that gets messages.
+        /// The exchange that receives messages.
         destination: shortstr,
         /// The exchange that passes messages on.
         source: shortstr,
@@ -66,6 +66,6 @@ class! {
         /// Further arguments.
         arguments: table,
     }
-    /// The binding is gone.
+    /// The binding is removed.
     UnbindOk = 51, "exchange.unbind-ok" {}
 }

@@ -19,14 +19,14 @@ macro_rules! methods {
         }
 
         impl<'a> Method<'a> {
-            /// Decodes the payload of a method frame. Bytes behind the last field are refused, as in RabbitMQ. Whoever
-            /// expects one method calls the `decode` of its struct.
+            /// Decodes the payload of a method frame. Bytes behind the last field are an error, as in RabbitMQ. A
+            /// caller that expects one method calls the `decode` of its struct.
             #[inline]
             pub fn decode(payload: &'a [u8]) -> Result<Method<'a>, DecodeError> {
                 let Some((&[c1, c2, m1, m2], fields)) = payload.split_first_chunk() else {
                     return Err(DecodeError::ShortPayload { size: payload.len() });
                 };
-                // The methods of every message first: inlined, they cost a fraction.
+                // The methods of every message come first: inlined, they cost a fraction.
                 match (u16::from_be_bytes([c1, c2]), u16::from_be_bytes([m1, m2])) {
                     basic::Publish::ID => Ok(Method::BasicPublish(basic::Publish::decode(fields)?)),
                     basic::Deliver::ID => Ok(Method::BasicDeliver(basic::Deliver::decode(fields)?)),
@@ -50,14 +50,14 @@ macro_rules! methods {
                 }
             }
 
-            /// The name in the specification, such as `queue.declare`.
+            /// Returns the name in the specification, such as `queue.declare`.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Method::$variant(_) => $class::$name::NAME,)*
                 }
             }
 
-            /// The class id and the method id.
+            /// Returns the class id and the method id.
             pub fn id(&self) -> (u16, u16) {
                 match self {
                     $(Method::$variant(_) => $class::$name::ID,)*
@@ -148,7 +148,7 @@ fn unknown(class: u16, method: u16) -> DecodeError {
     }
 }
 
-/// The class id and the method id at the start of a method frame's payload, whether they are known or not.
+/// Returns the class id and the method id at the start of a method frame's payload, known or not.
 pub fn method_id(payload: &[u8]) -> Option<(u16, u16)> {
     let &[c1, c2, m1, m2] = payload.first_chunk()?;
     Some((u16::from_be_bytes([c1, c2]), u16::from_be_bytes([m1, m2])))

@@ -2,7 +2,7 @@
 
 class! {
     50;
-    /// Creates a queue, or checks one.
+    /// Creates a queue, or checks an existing one.
     Declare<'a> = 10, "queue.declare" {
         _: short,
         /// The name of the queue; empty: the server makes one.
@@ -11,9 +11,9 @@ class! {
         passive: bit,
         /// The queue survives a restart.
         durable: bit,
-        /// Only this connection may use the queue, which goes with the connection.
+        /// Only this connection may use the queue. The queue is deleted with the connection.
         exclusive: bit,
-        /// The queue goes with its last consumer.
+        /// The queue is deleted with its last consumer.
         auto_delete: bit,
         /// No answer.
         no_wait: bit,
@@ -24,9 +24,9 @@ class! {
     DeclareOk<'a> = 11, "queue.declare-ok" {
         /// The name of the queue.
         queue: shortstr,
-        /// How many messages are ready.
+        /// Number of ready messages.
         message_count: long,
-        /// How many consumers the queue has.
+        /// Number of consumers of the queue.
         consumer_count: long,
     }
     /// Binds a queue to an exchange.
@@ -53,9 +53,9 @@ class! {
         /// No answer.
         no_wait: bit,
     }
-    /// The messages are gone.
+    /// The messages are deleted.
     PurgeOk = 31, "queue.purge-ok" {
-        /// How many there were.
+        /// Number of deleted messages.
         message_count: long,
     }
     /// Deletes a queue.
@@ -70,9 +70,9 @@ class! {
         /// No answer.
         no_wait: bit,
     }
-    /// The queue is gone.
+    /// The queue is deleted.
     DeleteOk = 41, "queue.delete-ok" {
-        /// How many messages went with the queue.
+        /// Number of messages deleted with the queue.
         message_count: long,
     }
     /// Removes a binding of a queue.
@@ -87,6 +87,6 @@ class! {
         /// Further arguments.
         arguments: table,
     }
-    /// The binding is gone.
+    /// The binding is removed.
     UnbindOk = 51, "queue.unbind-ok" {}
 }

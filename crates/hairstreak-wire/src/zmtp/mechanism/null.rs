@@ -1,5 +1,5 @@
-//! NULL: both sides send READY with their properties, in any order, and are done. No security at all:
-//! the most that a server can do is to be asked before it says anything.
+//! NULL: both sides send READY with their properties, in any order, and are done. There is no security: a server can
+//! at most be asked for a verdict before it sends anything.
 
 use crate::zmtp::command::{self, Command};
 use crate::zmtp::metadata;
@@ -14,7 +14,7 @@ pub(in crate::zmtp) struct Null {
 }
 
 impl Null {
-    /// A side that sends these properties; one that `asks` sends them when it is told that it may.
+    /// Creates a side that sends these properties. A side that `asks` sends them after a positive verdict.
     pub(super) fn new(metadata: Vec<u8>, asks: bool) -> Null {
         Null { metadata, asks }
     }

@@ -1,4 +1,4 @@
-//! PLAIN (RFC 24): the client names a user and a password, in the clear; so is all that follows.
+//! PLAIN (RFC 24): the client sends a user name and a password unencrypted. All later data is unencrypted, too.
 //!
 //! ```text
 //! client                                      server
@@ -9,8 +9,8 @@
 //!   <----     READY     metadata
 //! ```
 //!
-//! libzmq's server (seen in 4.3.5) begins its ERROR with `^RROR`, for its source says `"\x5ERROR"`; its client takes a
-//! right ERROR for a breach of protocol. The first is understood here, and the second not copied.
+//! libzmq's server (observed in 4.3.5) begins its ERROR with `^RROR`, because its source has `"\x5ERROR"`. Its client
+//! treats a correct ERROR as a protocol violation. This side accepts the malformed ERROR, and sends correct ones.
 
 use zeroize::Zeroizing;
 
@@ -19,7 +19,7 @@ use crate::zmtp::metadata;
 use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::{Credentials, Login};
 
-/// The reason in the ERROR of libzmq's server.
+/// Returns the reason in the ERROR of libzmq's server.
 pub(super) fn refusal_of_libzmq(body: &[u8]) -> Option<&[u8]> {
     let (&size, reason) = body.strip_prefix(b"^RROR")?.split_first()?;
     (reason.len() == usize::from(size)).then_some(reason)
@@ -103,7 +103,7 @@ impl PlainServer {
         }
     }
 
-    /// The client is let in: sends WELCOME.
+    /// Lets the client in: sends WELCOME.
     pub(super) fn accept(&mut self, outbox: &mut Vec<u8>) {
         if self.state == State::Verdict {
             self.state = State::Initiate;

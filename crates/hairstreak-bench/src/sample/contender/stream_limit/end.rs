@@ -26,8 +26,8 @@ impl Lock {
     }
 }
 
-/// What it sends goes to each of its links; what it receives comes by the first. What has gathered is written before
-/// it waits.
+/// One end of the limit program. It sends to each of its links, and receives from the first. It writes the gathered
+/// bytes before it waits.
 pub struct StreamEnd {
     lock: Lock,
     input: Input,
@@ -174,7 +174,7 @@ impl Output {
         self.write_with(&[])
     }
 
-    /// Writes what has gathered and `body` behind it, without copying it.
+    /// Writes the gathered bytes and `body` after them, without copying it.
     fn write_with(&mut self, body: &[u8]) -> Result<()> {
         for link in &mut self.links {
             let stream = link.stream()?;
@@ -184,7 +184,7 @@ impl Output {
                 match stream.write_vectored(rest) {
                     Ok(count) => IoSlice::advance_slices(&mut rest, count),
                     Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    // Only where somebody spins.
+                    // This happens only if the thread spins.
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
                     Err(error) => return Err(failed("writev")(error)),
                 }

@@ -19,12 +19,12 @@ pub(super) struct Input {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
-    /// Where large bodies go, and behind them the header of the next message.
+    /// Buffer for large bodies, followed by the header of the next message.
     direct: Vec<u8>,
     received_count: u64,
     cipher: Option<Cipher>,
     is_spinning: bool,
-    /// Reads in vain, in a row.
+    /// Reads in a row that found nothing.
     look_count: u32,
 }
 
@@ -121,7 +121,7 @@ impl Input {
         Ok(count)
     }
 
-    /// Whether a whole message can be taken without reading.
+    /// Returns `true` if a whole message can be taken without reading.
     pub fn has_message(&self) -> bool {
         self.header().is_some_and(|(header_size, size)| self.end - self.start >= header_size + size)
     }

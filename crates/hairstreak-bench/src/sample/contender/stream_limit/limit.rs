@@ -16,13 +16,13 @@ use crate::sample::{Calls, CaseName, Transport};
 pub(super) const BUFFER_SIZE: usize = 64 * 1024;
 /// Bodies from this size on go between the application's memory and the kernel directly.
 pub(super) const DIRECT_SIZE_MIN: usize = 32 * 1024;
-/// Reads in vain after which who looks without sleeping lets another thread have the core: about 100 us.
+/// Reads without a result after which a spinning thread yields its core: about 100 us.
 pub(super) const LOOK_COUNT_MAX: u32 = 300;
 pub(super) const FLAG_LONG: u8 = 0x02;
 pub(super) const HEADER_SIZE_SHORT: usize = 2;
 pub(super) const HEADER_SIZE_LONG: usize = 9;
 
-/// Nothing but the settings.
+/// Only the settings.
 #[derive(Clone, Copy)]
 pub struct StreamLimit {
     transport: Transport,
@@ -165,7 +165,7 @@ impl Link {
         }
     }
 
-    /// The same stream once more.
+    /// Returns a second link to the same stream.
     pub fn share(&mut self) -> Result<Link> {
         let share = self.stream()?.try_clone();
         Ok(Link::Open(share.map_err(failed("dup"))?))

@@ -3,7 +3,7 @@
 //!
 //! The sender frames into one buffer and writes it when the next message does not fit; the receiver reads into one
 //! buffer and parses in place. Large bodies skip both buffers. The framing is ZMTP's (a flag byte, one or eight bytes
-//! of size), the lock is what a handle that may be shared costs at least. No handshake, no queue, no second thread.
+//! of size). The lock is the least cost of a handle that may be shared. No handshake, no queue, no second thread.
 //!
 //! - `limit`: the settings, and the links between ends
 //! - `end`: an end, its lock, framing and writing

@@ -19,13 +19,13 @@ use crate::sample::{LibzmqContext, LibzmqType};
 
 const ANY_PORT: &str = "tcp://127.0.0.1:*";
 
-/// Where messages go: the frames before the body, and the body.
+/// The output of messages: takes the frames before the body, and the body.
 type Send<'a> = dyn FnMut(&[&[u8]], &[Frame]) -> Result<()> + 'a;
 
 /// Serves as long as the process lives.
 pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
     let mut socket = context.socket(LibzmqType::Router)?;
-    // A ROUTER drops what has no room, and the client takes no reply before its last request is sent.
+    // A ROUTER drops messages that find no room, and the client takes no reply before its last request is sent.
     socket.turn_off_marks()?;
     Answer::<Measurement>::Bound(vec![socket.bind(ANY_PORT)?]).print()?;
     let mut broker = Broker::default();
@@ -43,7 +43,7 @@ pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
     }
 }
 
-/// What the broker knows.
+/// The state of the broker.
 #[derive(Debug, Default)]
 struct Broker {
     services: HashMap<Frame, Service>,
@@ -64,7 +64,7 @@ struct Service {
 #[derive(Debug)]
 struct Worker {
     service: Frame,
-    /// One that waits and has said nothing by then is gone.
+    /// A waiting worker that has been silent until then is gone.
     expires: Instant,
 }
 
@@ -148,7 +148,7 @@ impl Broker {
         Ok(())
     }
 
-    /// Forgets those that have waited and been silent for too long; who has waited longest stands first.
+    /// Forgets waiting workers that have been silent for too long. The worker that has waited longest stands first.
     fn purge(&mut self, now: Instant) {
         while let Some(name) = self.waiting.front() {
             if self.workers.get(name).is_some_and(|worker| worker.expires > now) {
@@ -176,7 +176,8 @@ impl Broker {
 mod tests {
     use super::*;
 
-    /// What the broker sends to these messages, frames joined by `|`; commands are `<1>` and so on.
+    /// Returns the messages that the broker sends for these messages, frames joined by `|`; commands are `<1>` and so
+    /// on.
     fn replies(broker: &mut Broker, now: Instant, messages: &[&str]) -> Vec<String> {
         let mut sent = Vec::new();
         for message in messages {

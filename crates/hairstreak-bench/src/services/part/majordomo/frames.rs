@@ -6,11 +6,11 @@ use anyhow::{Result, anyhow};
 
 use crate::sample::LibzmqHandle;
 
-/// How often broker and worker say that they are there.
+/// The interval of heartbeats between broker and worker.
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(2500);
-/// Who says nothing for so many intervals is dead.
+/// The number of silent intervals after which a peer is dead.
 pub(super) const HEARTBEAT_LIVENESS: u32 = 3;
-/// What all workers do.
+/// The service of all workers.
 pub(super) const SERVICE: &[u8] = b"echo";
 
 pub(super) const EMPTY: &[u8] = b"";
@@ -37,7 +37,7 @@ impl Incoming {
         Incoming { count: frames.len(), frames: frames.into_iter() }
     }
 
-    /// The next frame; `what` it has to be.
+    /// Takes the next frame; errors call it `what`.
     pub fn pop(&mut self, what: &'static str) -> Result<Frame> {
         self.frames.next().ok_or_else(|| self.wrong(what))
     }
@@ -47,7 +47,7 @@ impl Incoming {
         if self.pop(what)? == frame { Ok(()) } else { Err(self.wrong(what)) }
     }
 
-    /// What is left: a body of one frame at least.
+    /// Returns the remaining frames: a body of one frame at least.
     pub fn body(self) -> Result<Vec<Frame>> {
         let wrong = self.wrong("no body");
         let body: Vec<Frame> = self.frames.collect();

@@ -16,11 +16,11 @@ use super::frames::{
 };
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
 
-/// How long it waits for a reply.
+/// The time that the client waits for a reply.
 const TIMEOUT: Duration = Duration::from_millis(2500);
-/// How often over REQ.
+/// The number of tries over REQ.
 const TRY_COUNT: u64 = 3;
-/// Over DEALER it would have to give up, which a busy machine is no cause for.
+/// The timeout over DEALER. After it the client would have to give up, for which a busy machine is no cause.
 const TIMEOUT_ASYNC: Duration = Duration::from_secs(40);
 
 /// The process that `task` is for.
@@ -78,7 +78,7 @@ struct SyncClient<'a> {
     context: LibzmqContext,
     endpoint: &'a str,
     socket: LibzmqHandle,
-    /// What was asked last.
+    /// The last request.
     request: Frame,
     reply: Frame,
 }

@@ -14,7 +14,7 @@ const QUEUES: [&str; 5] = ["q", "r", "s", "t", "u"];
 const KINDS: [&str; 4] = ["direct", "fanout", "topic", "headers"];
 const CONNECTIONS: [ConnectionId; 2] = [ALICE, BOB];
 
-/// Definitions by what identifies them.
+/// Definitions by their identifying keys.
 #[derive(Debug, Default, PartialEq)]
 struct Definitions {
     exchanges: BTreeMap<String, ExchangeDeclaration>,
@@ -23,7 +23,7 @@ struct Definitions {
 }
 
 impl Definitions {
-    /// Applies a change, which has to change something.
+    /// Applies a change, which must have an effect.
     fn apply(&mut self, change: Change) {
         let key = |binding: &BindingInfo| format!("{binding:?}");
         match change {
@@ -50,7 +50,7 @@ impl Definitions {
         }
     }
 
-    /// The durable part of what a host shows.
+    /// Returns the durable part of a host's views.
     fn of(host: &VirtualHost) -> Definitions {
         let (mut exchanges, mut queues, mut bindings) = (Vec::new(), Vec::new(), Vec::new());
         assert_eq!(host.topology().exchange_infos(0, 1, &mut exchanges), Some(1));

@@ -106,7 +106,7 @@ impl Plain {
         unused
     }
 
-    /// The channel goes: its deliveries return.
+    /// Closes the channel: its deliveries return.
     pub(super) fn close(&mut self, number: usize) {
         let unused = self.remove_consumers(|consumer| consumer.channel == number);
         let mut channel = self.channels.remove(&number).expect("an open channel");
@@ -115,7 +115,7 @@ impl Plain {
         unused.into_iter().for_each(|name| drop(self.delete(name)));
     }
 
-    /// The connection goes, and its queues with it.
+    /// Closes the connection, and deletes its queues.
     pub(super) fn disconnect(&mut self, connection: ConnectionId) {
         let channels = self.channels.iter().filter(|(_, channel)| channel.connection == connection);
         let channels: Vec<usize> = channels.map(|(number, _)| *number).collect();
@@ -143,10 +143,10 @@ impl Plain {
         all.filter(|consumer| self.can_take(consumer)).collect()
     }
 
-    /// Whether it may be the turn of this consumer: it is able, no able one has a higher priority, and none of the same
-    /// priority has waited longer for sure.
+    /// Returns true if it may be the turn of this consumer. The consumer is able, and no able consumer has a higher priority. No
+    /// able consumer of the same priority has certainly waited longer.
     ///
-    /// A consumer that was not able for a while may have kept its place, or may have lost it and come back as the last.
+    /// A consumer that was not able for a while may have kept its place, or may have lost it and returned as the last.
     pub(super) fn may_be_next(&self, consumer: &PlainConsumer) -> bool {
         let able = self.able(consumer.queue);
         let waits_longer = |other: &PlainConsumer| other.turn.max(other.unable_in) < consumer.turn;

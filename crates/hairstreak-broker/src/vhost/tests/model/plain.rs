@@ -66,13 +66,13 @@ impl PlainQueue {
         self.ready.iter().map(|held| held.body.len()).sum()
     }
 
-    /// Whether a message with that body is refused.
+    /// Returns true if a message with that body is refused.
     pub(super) fn refuses(&self, body: &str) -> bool {
         self.rules.rejects && self.rules.is_over(self.ready.len() + 1, self.bytes() + body.len())
     }
 }
 
-/// A delivery to be settled. The queue is gone if it has another life than the delivery.
+/// An unsettled delivery. The queue was deleted if it has another life than the delivery.
 #[derive(Clone, Debug)]
 pub(super) struct Delivered {
     pub(super) queue: &'static str,
@@ -87,7 +87,7 @@ pub(super) struct Plain {
     pub(super) queues: BTreeMap<&'static str, PlainQueue>,
     pub(super) consumers: Vec<PlainConsumer>,
     pub(super) channels: BTreeMap<usize, PlainChannel>,
-    /// How many more deliveries connections take; the others take any number.
+    /// Number of deliveries that connections still take. Connections that are not listed take any number.
     pub(super) rooms: BTreeMap<ConnectionId, usize>,
     /// Exchange, key and queue.
     pub(super) bindings: Vec<(&'static str, &'static str, &'static str)>,
@@ -124,7 +124,7 @@ impl Plain {
         self.policies = policies;
     }
 
-    /// Deletes a queue. Returns the consumers that are told.
+    /// Deletes a queue. Returns the consumers to notify.
     pub(super) fn delete(&mut self, name: &str) -> Vec<String> {
         self.queues.remove(name);
         self.bindings.retain(|(_, _, queue)| *queue != name);
@@ -132,7 +132,7 @@ impl Plain {
         gone.map(|consumer| consumer.tag).collect()
     }
 
-    /// Whether a connection may use a queue.
+    /// Checks that a connection may use a queue.
     pub(super) fn access(&self, name: &str, connection: ConnectionId) -> Result<(), ReplyCode> {
         match self.queues.get(name) {
             None => Err(ReplyCode::NotFound),
@@ -180,7 +180,7 @@ impl Plain {
         let Some(dead) = self.queues[name].rules.dead else { return };
         let earlier = post.deaths.extract_if(.., |death| (death.0, death.1) == (name, reason)).next();
         post.deaths.insert(0, (name, reason, earlier.map_or(0, |death| death.2) + 1));
-        // The message goes in a circle, and no client has rejected the message on the way.
+        // The message moves in a circle, and no client has rejected it on the way.
         let last = post.deaths.iter().position(|death| death.0 == dead);
         if last.is_some_and(|last| post.deaths[..=last].iter().all(|death| death.1 != "rejected")) {
             return;
@@ -188,12 +188,12 @@ impl Plain {
         self.letters.push_back((dead, Post { exchange: "", key: dead, ttl: None, ..post }));
     }
 
-    /// Writes the dead letters for the queue of that name while the queue is empty: consumers get what waits first, then
-    /// letter by letter.
+    /// Writes the dead letters for the queue of that name while the queue is empty. Consumers get the waiting messages first,
+    /// then letter by letter.
     ///
     /// Letters for other queues stay, unless the next message of the queue comes from one of these, which has no room for its
-    /// letter. Only the letters of one queue keep their order, as in RabbitMQ, where each queue is a process. A queue for dead
-    /// letters gets those of one queue here.
+    /// letter. Only the letters of one queue keep their order, as in RabbitMQ, where each queue is a process. Here a queue for
+    /// dead letters receives the letters of one queue.
     pub(super) fn write_letters_for(&mut self, name: &str) {
         while self.queues.get(name).is_none_or(|queue| queue.ready.is_empty())
             && let Some(index) = self.next_letter_for(name)
@@ -255,7 +255,7 @@ impl Plain {
         }
     }
 
-    /// Counts something that happens to a queue, which may be gone.
+    /// Counts an event of a queue, which may be deleted.
     pub(super) fn count(&mut self, name: &str, life: Option<u64>, count: impl Fn(&mut QueueStats)) {
         count(&mut self.totals[usize::from(Rules::of(name).is_quorum())]);
         let queue = self.queues.get_mut(name).filter(|queue| life.is_none_or(|life| queue.life == life));
@@ -301,7 +301,7 @@ impl Plain {
         }
     }
 
-    /// How many messages there are, each counted once.
+    /// Returns the number of messages, each counted once.
     pub(super) fn message_count(&self) -> usize {
         let ready = self.queues.values().flat_map(|queue| &queue.ready);
         let delivered = self.channels.values().flat_map(PlainChannel::deliveries);
@@ -348,7 +348,7 @@ fn dead_letters_for_one_queue_do_not_wait_for_those_for_another() {
     assert_eq!(bodies(&plain, "sorted"), ["2", "1"]);
 }
 
-/// Whether the words of a key match those of a pattern.
+/// Returns true if the words of a key match the words of a pattern.
 fn matches(pattern: &[&str], key: &[&str]) -> bool {
     match pattern {
         [] => key.is_empty(),
@@ -362,7 +362,7 @@ fn words(text: &str) -> Vec<&str> {
     text.split('.').collect()
 }
 
-/// Whether a binding with that pattern leads messages with that key.
+/// Returns true if a binding with that pattern leads messages with that key.
 fn leads(exchange: &str, pattern: &str, key: &str) -> bool {
     match exchange {
         "amq.direct" => pattern == key,

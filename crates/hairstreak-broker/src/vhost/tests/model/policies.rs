@@ -8,10 +8,10 @@ use super::super::*;
 use super::rules::Rules;
 use crate::policy::{ApplyTo, Policy, Scope};
 
-/// Whether a name matches.
+/// Predicate of a pattern: true if a name matches.
 type Meaning = fn(&str) -> bool;
 
-/// Patterns, each with what it means.
+/// Patterns, each with its predicate.
 const PATTERNS: [(&str, Meaning); 4] = [
     ("", |_| true),
     ("^(?!dead)", |name| !name.starts_with("dead")),
@@ -80,7 +80,7 @@ impl PlainPolicy {
     }
 }
 
-/// The policies of users and those of operators.
+/// The policies of users and the policies of operators.
 #[derive(Debug, Default)]
 pub(super) struct PlainPolicies {
     pub(super) user: Vec<PlainPolicy>,
@@ -88,7 +88,7 @@ pub(super) struct PlainPolicies {
 }
 
 impl PlainPolicies {
-    /// How a queue behaves.
+    /// Returns the rules of a queue.
     pub(super) fn rules_of(&self, name: &str) -> Rules {
         let highest = |all: &[PlainPolicy]| {
             let matching = all.iter().filter(|policy| policy.is_for(name));
@@ -96,7 +96,7 @@ impl PlainPolicies {
         };
         let (user, operator, rules) = (highest(&self.user), highest(&self.operator), Rules::of(name));
         let (expires, rejects) = (least(user.expires, operator.expires), operator.rejects.or(user.rejects));
-        // Where argument and policy differ, the policy counts for a quorum queue, and the argument for a classic one.
+        // If argument and policy differ, the policy counts for a quorum queue, and the argument for a classic one.
         let is_quorum = rules.is_quorum();
         Rules {
             ttl: least(rules.ttl, least(user.ttl, operator.ttl)),

@@ -17,7 +17,7 @@ pub(super) const QUEUES: [&str; 12] = [
     "expiring",
 ];
 
-/// How a queue of the model behaves.
+/// The rules of a queue of the model.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rules {
     pub(super) ttl: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Rules {
     pub(super) single_active: bool,
     pub(super) auto_delete: bool,
     pub(super) exclusive: bool,
-    /// After how long without use the queue goes.
+    /// Time without use after which the queue is deleted.
     pub(super) expires: Option<u64>,
     /// The queue for dead letters.
     pub(super) dead: Option<&'static str>,
@@ -62,7 +62,7 @@ impl Rules {
         }
     }
 
-    /// Whether messages are too many, or too long.
+    /// Returns true if messages are too many, or too long.
     pub(super) fn is_over(&self, count: usize, bytes: usize) -> bool {
         self.length_max.is_some_and(|max| count > max) || self.bytes_max.is_some_and(|max| bytes > max)
     }

@@ -13,14 +13,14 @@ use super::plain::{Delivered, Held, Plain};
 use super::rules::{QUEUES, Rules};
 
 const CONNECTIONS: [ConnectionId; 3] = [ALICE, BOB, ConnectionId(2)];
-/// How many queues of [`QUEUES`] a world has, so that enough happens in each.
+/// Number of queues of [`QUEUES`] in a world, small so that each is busy.
 const QUEUE_COUNT: usize = 6;
 
 pub(super) struct World {
     bench: Bench,
     plain: Plain,
     rng: Rng,
-    /// The queues of this world, and those for their dead letters.
+    /// The queues of this world, and the queues for their dead letters.
     names: Vec<&'static str>,
     channels: BTreeMap<usize, ChannelId>,
     /// Routes by exchange and key.
@@ -34,9 +34,10 @@ pub(super) struct World {
 impl World {
     pub(super) fn new(seed: u64, is_traced: bool) -> World {
         let mut rng = Rng::with_seed(seed);
-        // Some worlds do next to nothing in one call, so that the rest follows later. Where priorities put dead letters before
-        // what waits, it matters when they are written: there the model has them at the end of each call. Where a policy gives
-        // a queue a length and a time to live, it matters too: what is left to expire may be too much first.
+        // Some worlds do next to nothing in one call, so that the rest follows later. If priorities put dead letters before
+        // waiting messages, the time of writing matters: there the model has them at the end of each call. If a policy gives a
+        // queue a length and a time to live, the time matters too: messages that have yet to expire may make the queue too long
+        // first.
         let is_slow = rng.u8(0..4) == 0;
         let slice_max = if is_slow { rng.usize(1..4) } else { 1_000_000 };
         let all = QUEUES.into_iter().filter(|name| !is_slow || *name != "sorted");
@@ -133,7 +134,7 @@ impl World {
         self.give(deliveries, false);
     }
 
-    /// Gives the deliveries to the model's consumers. Nothing is left to do for the virtual host.
+    /// Gives the deliveries to the model's consumers. The virtual host has no work left.
     fn take_rest(&mut self) {
         self.expire();
         self.take_deliveries();
@@ -141,7 +142,7 @@ impl World {
         self.plain.write_letters();
     }
 
-    /// Gives what was delivered to the model's consumers.
+    /// Gives the deliveries to the model's consumers.
     fn give(&mut self, deliveries: Vec<Delivery>, may_be_expired: bool) {
         for delivery in deliveries {
             let consumer = self.plain.consumers.iter().find(|consumer| consumer.tag == delivery.consumer);
@@ -177,7 +178,7 @@ impl World {
         let held = queue.ready.remove(0);
         self.plain.count_taken(name, number, consumer.is_none(), no_ack, &held);
         let queue = &self.plain.queues[name];
-        // basic.get shows each count of a quorum queue, and a consumer those of messages that came back.
+        // basic.get shows each count of a quorum queue. A consumer sees only the counts of messages that came back.
         let is_quorum = queue.rules.is_quorum();
         compare(&held, delivery, is_quorum && (consumer.is_none() || held.return_count > 0));
         let life = queue.life;
@@ -258,7 +259,7 @@ impl World {
     }
 }
 
-/// Compares a message of the model with what was delivered.
+/// Compares a message of the model with a delivery.
 fn compare(held: &Held, delivery: &Delivery, shows_count: bool) {
     let text = |value: &FieldValue| text(value.as_bytes().unwrap());
     assert_eq!((&held.body, held.return_count > 0), (&delivery.body, delivery.is_redelivered), "{held:?}");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::*;
 
-/// A body on its way: its client, and the bytes that are to come.
+/// An incomplete body: its client, and the missing bytes.
 struct Begun {
     client: Address,
     rest: Vec<u8>,
@@ -35,7 +35,7 @@ impl World {
         taken
     }
 
-    /// Somebody takes the messages as they come whole.
+    /// Starts a consumer for the messages that come whole.
     fn consume(&mut self) {
         let consume = basic::Consume { queue: b"out", no_ack: true, no_wait: true, ..Default::default() };
         self.say_methods(2, &[Method::BasicConsume(consume)]);
@@ -56,7 +56,7 @@ impl World {
 const KIBIBYTE: usize = 1024;
 /// One read.
 const READ: usize = 64 * KIBIBYTE;
-/// The bytes that a connection may take whatever others take.
+/// The bytes that a connection may take even if others take all the room.
 const GRANTED: usize = 128 * KIBIBYTE;
 
 #[test]
@@ -72,7 +72,7 @@ fn bodies_that_have_begun_share_a_room_and_one_more_comes_whole() {
         taken += world.send_rests(&mut begun);
         world.drain();
     }
-    // The room, the part of each connection, and the one that has the pass. A read goes beyond each.
+    // The room, the part of each connection, and the body of the connection with the pass. A read exceeds each bound.
     let bytes_max = WATERMARK / 4 + COUNT * (GRANTED + READ) + SIZE;
     assert!((SIZE..bytes_max).contains(&taken), "{taken} bytes, at most {bytes_max}");
     let whole = begun.iter().filter(|begun| begun.rest.is_empty()).count();

@@ -1,4 +1,5 @@
-//! `Client`: numbers its requests, keeps what is open, and sends it again to whichever broker welcomes it.
+//! `Client`: a simulated client that numbers its requests, keeps the open ones, and resends them to any broker after
+//! WELCOME.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -14,17 +15,17 @@ use super::worker::assert_whole;
 pub struct Client {
     pub id: ClientId,
     pub link: Option<usize>,
-    /// Where it goes next.
+    /// Index of the next broker.
     pub broker: usize,
-    /// Requests that it has no reply to, and what came.
+    /// Requests without a whole reply, and their parts so far.
     open: BTreeMap<u64, (ReplyParts, Vec<String>)>,
-    /// Its callers see each part as it comes.
+    /// Set if the callers see each part as it arrives.
     streams: bool,
     next: u64,
     last: u64,
     window: usize,
     is_welcome: bool,
-    /// How many of a hundred it cancels.
+    /// Percentage of requests that the client cancels.
     pub cancels: u64,
 }
 
@@ -77,7 +78,7 @@ impl Client {
         net.say(link, with_body(header, Some(b"echo"), &body, |first, _| vec![first.to_vec()]));
     }
 
-    /// Sends what there is to be sent.
+    /// Sends as many requests as the window permits.
     pub fn go_on(&mut self, net: &mut Net) {
         while self.is_welcome && self.open.len() < self.window && self.next <= self.last {
             let number = self.next;
@@ -93,7 +94,7 @@ impl Client {
         }
     }
 
-    /// Returns whether it is told to begin again.
+    /// Takes a message. Returns whether the client is told to begin again.
     pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, frames: &Frames) -> bool {
         match parse_from_broker(frames).expect("a command") {
             FromBroker::Welcome { .. } => {

@@ -1,4 +1,4 @@
-//! `Ledger`: who did what and when, and what must hold of it.
+//! `Ledger`: the record of all work and replies, with the checks that must hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,29 +11,30 @@ pub type Life = hairstreak_testkit::Life<Node>;
 
 #[derive(Default)]
 pub struct Ledger {
-    /// Who did each request, and when.
+    /// Workers that did each request, with the times.
     runs: BTreeMap<RequestId, Vec<(Life, u64)>>,
-    /// Requests that somebody did who was told that he is the first.
+    /// Requests done by a worker that was told that it is the first.
     unmarked: BTreeSet<RequestId>,
-    /// When the last broker had noticed that a worker ended.
+    /// Time at which the last broker had noticed the end of a worker.
     deaths: BTreeMap<Life, u64>,
-    /// When they lost a connection to a broker that lived on, or were told that they were too slow.
+    /// Time at which a worker lost a connection to a living broker, or was told that it is too slow.
     losses: BTreeMap<Life, u64>,
     answered: BTreeSet<RequestId>,
     pub refused: BTreeSet<RequestId>,
 }
 
 impl Ledger {
-    /// A worker with a memory does a request. `is_strict`: doing it again must be explained.
+    /// Records a run of a request by a worker with a memory. `is_strict`: a repeated run must be explained.
     pub fn run(&mut self, id: RequestId, life: Life, now: u64, is_marked: bool, is_strict: bool) {
         let before = self.runs.entry(id).or_default();
         assert!(before.iter().all(|(other, _)| *other != life), "{life:?} does {id:?} twice");
-        // Who had it first may read it last.
+        // The first worker to be given the request may be the last to read it.
         assert!(
             is_marked || self.unmarked.insert(id),
             "{id:?} is done again unmarked by {life:?} at {now}, after {before:?}"
         );
-        // Of several that had it the broker knows one: that one is gone since the last of them began.
+        // The broker knows one of several workers that had the request. That worker is gone since the last of them
+        // began.
         if let Some((_, since)) = before.last().filter(|_| is_strict) {
             let had_trouble = |times: &BTreeMap<Life, u64>| {
                 before.iter().any(|(other, _)| times.get(other).is_some_and(|time| time >= since))
@@ -54,12 +55,12 @@ impl Ledger {
         self.losses.insert(life, now);
     }
 
-    /// What has been answered.
+    /// Returns the answered requests.
     pub fn answered(&self) -> impl Iterator<Item = &RequestId> {
         self.answered.iter()
     }
 
-    /// A client that has no reply yet gets one.
+    /// Records the reply of a client's request, which must be the only one.
     pub fn answer(&mut self, id: RequestId, is_refusal: bool) {
         assert!(self.answered.insert(id), "{id:?} is answered twice");
         if is_refusal {

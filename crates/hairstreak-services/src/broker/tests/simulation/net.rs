@@ -1,6 +1,7 @@
-//! `Net`: the test kit's clock and network, between brokers and parties; each message travels whole.
+//! `Net`: the clock and network of the test kit, between brokers and parties. Each message travels whole.
 //!
-//! A cut loses all that is under way, and each end notices in its own time. A link to a party has room for few messages.
+//! A cut loses all messages in transit, and each end notices at its own time. A link to a party has room for few
+//! messages.
 
 use std::time::Duration;
 
@@ -9,14 +10,14 @@ use hairstreak_testkit::{Full, Life, Loss, Network, NetworkEvent, Packet, Path, 
 
 use crate::{Outbox, Sent};
 
-/// Times are in milliseconds.
+/// Unit of time: the simulation counts milliseconds.
 const TICK: Duration = Duration::from_millis(1);
-/// The longest a message is under way.
+/// Longest latency of a message.
 const LATENCY_MAX: u64 = 40;
-/// How long it takes to notice that a link is over, and to come back.
+/// Longest time to notice the end of a link, or to come back.
 pub const NOTICE_MAX: u64 = 300;
 
-/// The ends of a link.
+/// Indexes of the ends of a link.
 const BROKER: usize = 0;
 pub const PARTY: usize = 1;
 
@@ -32,7 +33,7 @@ pub enum Node {
 #[derive(Debug)]
 pub enum Event {
     Network(NetworkEvent),
-    /// A broker wants to be told the time.
+    /// A deadline of a broker.
     Timeout(Life<Node>),
     Start(Node),
     /// A party connects to this broker.
@@ -40,7 +41,7 @@ pub enum Event {
         life: Life<Node>,
         broker: usize,
     },
-    /// A worker is done with what it began as this run.
+    /// A worker has finished this run.
     Done {
         life: Life<Node>,
         run: u64,
@@ -57,7 +58,7 @@ impl From<NetworkEvent> for Event {
 }
 
 pub struct Label {
-    /// What a broker is told of a link that is over, before its notice.
+    /// Result of a broker's sends on a link that is over, before its notice.
     after: Sent,
 }
 
@@ -81,7 +82,7 @@ impl Net {
         self.links.connect([Node::Broker(broker), party], Label { after }, [to_party, path])
     }
 
-    /// The party says something to its broker.
+    /// Sends a message of the party to its broker.
     pub fn say(&mut self, link: usize, frames: Frames) {
         let sent = self.links.send(&mut self.sim, link, PARTY, frames);
         assert_eq!(sent, Ok(()), "there is room without end on the way to a broker");
@@ -92,18 +93,18 @@ impl Net {
         self.links.cut(&mut self.sim, link);
     }
 
-    /// Links that are up, in the order in which they were opened.
+    /// Returns the links that are up, in the order in which they were opened.
     pub fn up(&self) -> Vec<usize> {
         self.links.iter().filter(|(_, link)| link.is_up()).map(|(index, _)| index).collect()
     }
 }
 
-/// What a broker calls the party at the other end of a link.
+/// Returns the routing id that a broker uses for the party at the other end of a link.
 pub fn peer_of(link: usize) -> [u8; 4] {
     (link as u32).to_be_bytes()
 }
 
-/// What a broker says goes onto its links.
+/// Outbox that puts the messages of a broker onto its links.
 pub struct BrokerOutbox<'a> {
     pub net: &'a mut Net,
     pub broker: usize,

@@ -1,4 +1,5 @@
-//! `Worker`: of HSN1, which keeps its replies and says what it has, or of plain MDP, which keeps nothing.
+//! `Worker`: a simulated worker. With HSN1 it keeps its replies and reports its requests, with plain MDP it keeps
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,44 +11,44 @@ use hairstreak_wire::mdp::{self, Address, ToWorker, Version, WorkerCommand, pars
 use super::ledger::{Ledger, Life};
 use super::net::{Event, Frames, Net, Node};
 
-/// The reply to a request of that number, by a worker that cuts it in that way.
+/// Returns the reply to a request of that number, by a worker that cuts replies in that way.
 fn reply_of(number: u64, cut: u64) -> Vec<String> {
     (0..=(number + 2 * cut) % 3).map(|index| format!("{number} cut {cut} part {index}")).collect()
 }
 
-/// All of it is of one worker.
+/// Checks that all parts come from one worker.
 pub fn assert_whole(number: u64, said: &[String]) {
     assert!((0..CUTS).any(|cut| reply_of(number, cut) == said), "parts of several replies: {said:?}");
 }
 
-/// Ways to cut a reply.
+/// Number of ways to cut a reply.
 const CUTS: u64 = 3;
 
 pub struct Worker {
     pub life: Life,
     pub version: Option<Version>,
     pub capacity: u32,
-    /// By broker.
+    /// Links by broker.
     pub links: BTreeMap<usize, usize>,
-    /// What it runs or has replies to.
+    /// Requests that the worker runs or has replies to.
     known: BTreeMap<RequestId, Entry>,
     runs: BTreeMap<u64, RequestId>,
-    /// What a plain one has not begun.
+    /// Requests that a plain worker has not begun.
     inbox: VecDeque<RequestId>,
     next_run: u64,
-    /// Replies that it has said, each time.
+    /// Number of replies sent, repeats included.
     reply_count: u64,
-    /// Clients' first open numbers.
+    /// First open numbers of clients.
     firsts: BTreeMap<ClientId, u64>,
     pub run_time_max: u64,
-    /// Doing a request again must be explained.
+    /// Set if a repeated run must be explained.
     pub is_strict: bool,
 }
 
 #[derive(Default)]
 struct Entry {
     is_done: bool,
-    /// Brokers that asked, and are to be answered by whichever connection there is then.
+    /// Brokers that sent the request. They get the reply on their current connection.
     brokers: BTreeSet<usize>,
 }
 
@@ -83,8 +84,8 @@ impl Worker {
         encode_held(self.known.keys().map(|id| Held { client: id.client, first: id.number, last: id.number }))
     }
 
-    /// It is connected to a broker, and says so; a worker of HSN1 when it has read WELCOME, and what it ends until then goes out
-    /// before. A plain one that works does not say it before it is done.
+    /// Handles a new connection to a broker. A worker of HSN1 sends READY after WELCOME; results from before are sent
+    /// ahead of it. A plain worker that works sends READY only after it is done.
     pub fn begin(&mut self, net: &mut Net, broker: usize, link: usize) {
         self.links.insert(broker, link);
         match self.version {
@@ -96,7 +97,8 @@ impl Worker {
         }
     }
 
-    /// Every now and then: a worker of HSN1 tells what it has from other brokers, a plain worker that it lives.
+    /// Sends a periodic message: a worker of HSN1 reports its requests from other brokers, a plain worker sends a
+    /// heartbeat.
     pub fn tick(&mut self, net: &mut Net) {
         for link in self.links.values() {
             match self.version {
@@ -109,7 +111,7 @@ impl Worker {
         }
     }
 
-    /// Returns whether it is told to begin again.
+    /// Takes a message. Returns whether the worker is told to begin again.
     pub fn take(&mut self, net: &mut Net, ledger: &mut Ledger, link: usize, frames: &Frames) -> bool {
         if self.version.is_some() {
             return self.take_plain(net, frames);
@@ -123,7 +125,7 @@ impl Worker {
                 self.known
                     .retain(|id, entry| id.client != request.client || id.number >= first || !entry.is_done);
                 if request.number < first {
-                    // Its client has the reply, and said so by another way.
+                    // The client has the reply, and has confirmed it through another broker.
                     let header = Header::Refused { request, refusal: Refusal::Expired }.encode();
                     net.say(link, vec![header.as_ref().to_vec()]);
                     return false;
@@ -165,7 +167,7 @@ impl Worker {
         }
     }
 
-    /// A plain one does one at a time.
+    /// Begins the next request of a plain worker, which does one at a time.
     fn run_next(&mut self, net: &mut Net) {
         if self.runs.is_empty()
             && let Some(id) = self.inbox.pop_front()
@@ -180,7 +182,7 @@ impl Worker {
         net.sim.within(self.run_time_max, Event::Done { life: self.life, run: self.next_run });
     }
 
-    /// What it does in that run.
+    /// Returns the request of that run.
     pub fn doing(&self, run: u64) -> Option<RequestId> {
         self.runs.get(&run).copied()
     }
@@ -190,7 +192,7 @@ impl Worker {
         if let Some(entry) = self.known.get_mut(&id) {
             entry.is_done = true;
             if self.version.is_some() {
-                // By whichever connection it has now.
+                // The reply goes out on the current connections.
                 entry.brokers = self.links.keys().copied().collect();
             }
         }
@@ -201,7 +203,8 @@ impl Worker {
         }
     }
 
-    /// A connection ended. What a plain one had read of it is done all the same, or lost with its socket.
+    /// Handles the end of a connection. The requests that a plain worker had read are still done, or lost with its
+    /// socket.
     pub fn is_cut(&mut self, net: &mut Net, broker: usize) {
         self.links.remove(&broker);
         if net.sim.rng.bool() {
@@ -209,12 +212,12 @@ impl Worker {
         }
     }
 
-    /// A worker of HSN1 has the body in a frame of its own, where clients have it in the header's.
+    /// Sends a reply. A worker of HSN1 has the body in its own frame; clients have it in the frame of the header.
     fn answer(&mut self, net: &mut Net, id: RequestId) {
         let Some(entry) = self.known.get_mut(&id) else { return };
         let Node::Worker(index) = self.life.node else { return };
         let (index, life) = (index as u64, u64::from(self.life.number));
-        // One of MDP 0.1 says it in one part.
+        // A worker of MDP 0.1 replies in one part.
         let mut cut = (index + life) % CUTS;
         while self.version == Some(Version::V01) && reply_of(id.number, cut).len() > 1 {
             cut = (cut + 1) % CUTS;

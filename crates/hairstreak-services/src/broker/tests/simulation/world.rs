@@ -1,4 +1,4 @@
-//! `World`: all parties, what happens to them, and what goes wrong.
+//! `World`: all parties of the simulation, their events, and the faults.
 
 use hairstreak_base::Message;
 use hairstreak_testkit::{Life, NetworkEvent, Nodes, Rng, Trace, Wakeup};
@@ -15,21 +15,21 @@ use crate::broker::suspects::COMPANY;
 use crate::broker::{Broker, Limits, Options};
 use crate::gate::OpenGate;
 
-/// How long everything may take once nothing goes wrong any more.
+/// Longest time until all work ends without further faults.
 const PROGRESS_TIME: u64 = 2_000_000;
-/// How often workers say what they have, or that they live: well within a heartbeat, which is 2500.
+/// Interval of workers' reports and heartbeats: well within a heartbeat of the broker, which is 2500.
 const TICK: u64 = 800;
 
-/// What is simulated.
+/// Kind of simulation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Workers with a memory only.
+    /// Only workers with a memory.
     Hsn1,
     /// Plain workers too.
     Mixed,
     /// Limits that are reached, and slow workers.
     Tight,
-    /// Nothing goes wrong, but that some requests kill the worker that does them.
+    /// No faults except requests that kill their workers.
     Deadly,
 }
 
@@ -38,7 +38,7 @@ pub struct World {
     kind: Kind,
     options: Options,
     nodes: Nodes<Node>,
-    /// Those that run, and when each wants to be told the time.
+    /// Running brokers, with the next deadline of each.
     brokers: Vec<Option<(Broker, Wakeup)>>,
     clients: Vec<Client>,
     workers: Vec<Option<Worker>>,
@@ -80,7 +80,7 @@ impl World {
             client
         });
         let clients: Vec<Client> = clients.collect();
-        // What travels alone to a worker of two brokers may meet what the other one gave it.
+        // With two brokers, a suspect that is alone from one broker may meet requests from the other.
         let broker_count = if kind == Kind::Deadly { 1 } else { rng.usize(1..=2) };
         let worker_count = rng.usize(1..5);
         let run_time_max = [5, 200, 3_000][rng.usize(..3)];
@@ -115,7 +115,7 @@ impl World {
         }
     }
 
-    /// Until all is done, and quiet. Panics when something does not hold.
+    /// Runs until all work is done and all messages are delivered. Panics if a check fails.
     pub fn run(&mut self) {
         let mut deadline = u64::MAX;
         while !self.is_calm || !self.is_done() {
@@ -128,7 +128,7 @@ impl World {
             self.handle(event);
         }
         self.net.sim.note(|| "all is answered".into());
-        // Late answers and notices come, and those that are gone are given up.
+        // Late replies and notices arrive, and absent clients are forgotten.
         let quiet_at = self.net.sim.now() + 120_000;
         while self.net.sim.now() < quiet_at
             && let Some(event) = self.net.sim.next()
@@ -140,7 +140,7 @@ impl World {
             let report = broker.report(self.net.sim.time());
             assert_eq!((report.open, report.open_bytes, report.unread_bytes), (0, 0, 0), "{report:?}");
             for service in report.services {
-                // Half of the workers of plain MDP are the other broker's.
+                // Half of the workers of plain MDP belong to the other broker.
                 assert_eq!((service.outstanding, service.queued), (0, 0), "{service:?}");
             }
             assert!(
@@ -160,7 +160,7 @@ impl World {
         }
     }
 
-    /// Whether the worker that does it dies of it.
+    /// Returns whether the request kills its worker.
     fn is_deadly(&self, id: RequestId) -> bool {
         self.kind == Kind::Deadly && (id.number + u64::from(id.client.0[0])) % 7 == 3
     }
@@ -176,7 +176,7 @@ impl World {
         format!("{clients:#?} {brokers:#?}")
     }
 
-    /// Something happens to a broker that lives.
+    /// Passes an event to a living broker.
     fn with_broker(&mut self, broker: usize, act: impl FnOnce(&mut Broker, &mut BrokerOutbox<'_>)) {
         let Some((machine, wakeup)) = &mut self.brokers[broker] else { return };
         act(machine, &mut BrokerOutbox { net: &mut self.net, broker });
@@ -227,7 +227,7 @@ impl World {
         }
     }
 
-    /// A worker has done what it began as that run, or dies of it.
+    /// Ends a run of a worker, which is done or dies of the request.
     fn done(&mut self, node: Node, run: u64) {
         let Node::Worker(index) = node else { return };
         let doing = self.workers[index].as_ref().and_then(|worker| worker.doing(run));
@@ -258,7 +258,7 @@ impl World {
     }
 
     fn start_worker(&mut self, index: usize, life: Life<Node>) {
-        // The first one serves every broker.
+        // The first worker serves every broker.
         let is_plain = self.kind != Kind::Hsn1 && index > 0 && self.net.sim.rng.bool();
         let version = is_plain.then(|| [Version::V01, Version::V02][self.net.sim.rng.usize(..2)]);
         let announced = self.net.sim.rng.u32(1..8);
@@ -276,7 +276,7 @@ impl World {
     fn connect(&mut self, life: Life<Node>, broker: usize) {
         let party = life.node;
         if !self.nodes.is_up(Node::Broker(broker)) {
-            // A client goes to the next one, a worker comes again.
+            // A client goes to the next broker, a worker comes again.
             let is_client = matches!(party, Node::Client(_));
             let next = if is_client { (broker + 1) % self.brokers.len() } else { broker };
             return self.net.sim.at(self.net.sim.now() + 50, Event::Connect { life, broker: next });
@@ -334,7 +334,7 @@ impl World {
         }
     }
 
-    /// An end notices that its link is over.
+    /// Handles an end that notices the end of its link.
     fn over(&mut self, link: usize, end: usize) {
         if !self.net.links[link].is_open(end) {
             return;
@@ -380,7 +380,7 @@ impl World {
             }
             _ if !up.is_empty() => {
                 let link = up[self.net.sim.rng.usize(..up.len())];
-                // A worker that reads what it was given seconds later cannot tell in time that it has it.
+                // A worker that reads its requests seconds later cannot report them in time.
                 let is_worker = matches!(self.net.links[link].ends[PARTY], Node::Worker(_));
                 let longest = if is_worker { NOTICE_MAX } else { 5_000 };
                 let until = self.net.sim.now() + self.net.sim.rng.u64(..longest);
@@ -407,7 +407,7 @@ impl World {
         }
     }
 
-    /// The node is gone with all that it knew, and comes back.
+    /// Kills the node, which loses all its state and starts again later.
     fn kill(&mut self, node: Node) {
         self.nodes.kill(node);
         self.net.links.crash(&mut self.net.sim, node);
@@ -415,7 +415,7 @@ impl World {
     }
 }
 
-/// Nothing outgrows its limits, and what is counted is there.
+/// Checks that no state outgrows its limits, and that the counts are right.
 fn check(broker: &Broker, options: &Options) {
     assert!(broker.clients.len() <= options.clients_max);
     assert!(broker.workers.len() <= options.workers_max);

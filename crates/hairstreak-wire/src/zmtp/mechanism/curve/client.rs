@@ -1,4 +1,4 @@
-//! The client's side of a CURVE handshake.
+//! `CurveClient`: the client's side of a CURVE handshake.
 
 use super::cookie::COOKIE_SIZE;
 use super::key::{KEY_SIZE, KeyPair, PublicKey, SecretKey};
@@ -11,10 +11,10 @@ use crate::zmtp::role::Entropy;
 
 const HELLO_NUMBER: u64 = 1;
 const INITIATE_NUMBER: u64 = 2;
-/// The size of what follows the name of a WELCOME, in bytes.
+/// Size of the data behind the name of a WELCOME, in bytes.
 const WELCOME_SIZE: usize = 16 + TAG_SIZE + KEY_SIZE + COOKIE_SIZE;
 
-/// A client on its way.
+/// A client during its handshake.
 #[derive(Clone, Debug)]
 pub(in crate::zmtp) struct CurveClient {
     metadata: Vec<u8>,
@@ -27,9 +27,9 @@ pub(in crate::zmtp) struct CurveClient {
 
 #[derive(Clone, Debug)]
 enum State {
-    /// WELCOME is to come, in a box of this key (C' and S).
+    /// Waits for WELCOME, in a box of this key (C' and S).
     Welcome(BoxKey),
-    /// READY is to come, in a box of this key (C' and S').
+    /// Waits for READY, in a box of this key (C' and S').
     Ready(BoxKey),
     Over(Option<Box<CurveCipher>>),
 }
@@ -83,7 +83,7 @@ impl CurveClient {
         }
     }
 
-    /// Sends INITIATE: the cookie back, who we are, and that we are it.
+    /// Sends INITIATE: the cookie, our identity, and its proof.
     fn initiate(
         &mut self,
         server: &PublicKey,
@@ -111,7 +111,7 @@ impl CurveClient {
     }
 }
 
-/// The server's transient key and its cookie.
+/// Returns the server's transient key and its cookie.
 fn open_welcome(key: &BoxKey, data: &[u8]) -> Result<(PublicKey, [u8; COOKIE_SIZE]), HandshakeError> {
     let data: &[u8; WELCOME_SIZE] =
         data.try_into().map_err(|_| HandshakeError::Malformed { command: "WELCOME", size: data.len() })?;

@@ -1,12 +1,12 @@
-//! Cookies: what a server has to remember between HELLO and INITIATE, kept by the client instead.
+//! Cookies: a server's state between HELLO and INITIATE, kept by the client instead.
 //!
 //! ```text
 //! cookie: nonce (16) | Box[C' (32), s' (32)](key that only this server has)
 //! ```
 //!
-//! The key is replaced when a connection comes and it is older than [`KEY_AGE_MAX`]; the one before it is kept
-//! as long again, so that no handshake is cut in two. After that nothing opens an old cookie, and no
-//! traffic of the connections made with it can be decrypted by who takes the server's secrets.
+//! A key older than [`KEY_AGE_MAX`] is replaced at the next connection. The key before it is kept for the same time
+//! again, so that no handshake is interrupted. After that no key opens an old cookie. An attacker who then takes the
+//! server's secrets cannot decrypt traffic of the connections made with it.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use zeroize::Zeroizing;
 use super::key::{PublicKey, SecretKey};
 use super::sealed::{BoxKey, TAG_SIZE, salted};
 
-/// How long one key seals cookies.
+/// Time during which one key seals cookies.
 pub(super) const KEY_AGE_MAX: Duration = Duration::from_secs(60);
 
-/// The size of a cookie, in bytes.
+/// Size of a cookie, in bytes.
 pub(super) const COOKIE_SIZE: usize = 16 + TAG_SIZE + 64;
 
 const PREFIX: &[u8; 8] = b"COOKIE--";
@@ -26,13 +26,13 @@ const PREFIX: &[u8; 8] = b"COOKIE--";
 /// The keys of a server's cookies.
 #[derive(Debug, Default)]
 pub(in crate::zmtp) struct CookieKeys {
-    /// Since when it is used.
+    /// The current key, and the start of its use.
     current: Option<(BoxKey, Duration)>,
     previous: Option<BoxKey>,
 }
 
 impl CookieKeys {
-    /// Goes on with `fresh` if the key in use is too old. `now` counts from any moment that stays the same.
+    /// Switches to `fresh` if the current key is too old. `now` counts from any moment that stays the same.
     pub(in crate::zmtp) fn renew(&mut self, now: Duration, fresh: &[u8; 32]) {
         let age = self.current.as_ref().map(|(_, since)| now.saturating_sub(*since));
         if age.is_some_and(|age| age < KEY_AGE_MAX) {
@@ -42,15 +42,14 @@ impl CookieKeys {
         self.previous = old.filter(|_| age.is_some_and(|age| age < 2 * KEY_AGE_MAX)).map(|(key, _)| key);
     }
 
-    /// A cookie of the client's transient key and the secret one of ours that goes with it. None before
-    /// there is a key.
+    /// Returns a cookie of the client's transient key and our matching secret key. `None` before there is a key.
     pub(super) fn seal(&self, salt: &[u8; 16], client: &PublicKey, ours: &SecretKey) -> Option<Vec<u8>> {
         let (key, _) = self.current.as_ref()?;
         let sealed = key.seal(&salted(PREFIX, salt), &[client.as_bytes(), ours.as_bytes()]);
         Some([&salt[..], &sealed].concat())
     }
 
-    /// What is in a cookie of ours that is not too old.
+    /// Returns the keys in one of our cookies, unless it is too old.
     pub(super) fn open(&self, cookie: &[u8; COOKIE_SIZE]) -> Option<(PublicKey, SecretKey)> {
         let (salt, sealed) = cookie.split_first_chunk()?;
         let nonce = salted(PREFIX, salt);

@@ -1,4 +1,4 @@
-//! Keys of Curve25519: how they are parsed, printed, made, and kept out of sight.
+//! Keys of Curve25519: their parsing, printing, creation and protection.
 //!
 //! As text a key is 40 characters of Z85, as libzmq and its tools write it.
 
@@ -16,31 +16,31 @@ pub const KEY_SIZE: usize = 32;
 /// The size of a key as text, in characters.
 pub const Z85_KEY_SIZE: usize = 40;
 
-/// Why a text is no key. It does not repeat the text, which may be a secret.
+/// A text is not a key. The error does not repeat the text, which may be a secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Another size than a key has.
+    /// The text has the wrong size.
     #[error("a key has {Z85_KEY_SIZE} characters of Z85, this has {size}")]
     Size {
-        /// Its size, in bytes.
+        /// Size of the text, in bytes.
         size: usize,
     },
-    /// Characters that are no Z85.
+    /// The text contains characters that are not Z85.
     #[error("a key of {Z85_KEY_SIZE} characters that are not all Z85")]
     NotZ85,
 }
 
-/// A public key: who somebody is.
+/// A public key: the identity of a peer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PublicKey([u8; KEY_SIZE]);
 
 impl PublicKey {
-    /// The key of these bytes.
+    /// Creates the key of these bytes.
     pub fn from_bytes(bytes: [u8; KEY_SIZE]) -> PublicKey {
         PublicKey(bytes)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; KEY_SIZE] {
         &self.0
     }
@@ -71,17 +71,17 @@ impl FromStr for PublicKey {
 pub struct SecretKey(Zeroizing<[u8; KEY_SIZE]>);
 
 impl SecretKey {
-    /// The key of these bytes, which must be unpredictable.
+    /// Creates the key of these bytes, which must be unpredictable.
     pub fn from_bytes(bytes: [u8; KEY_SIZE]) -> SecretKey {
         SecretKey(Zeroizing::new(bytes))
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8; KEY_SIZE] {
         &self.0
     }
 
-    /// The key as text, wiped when dropped.
+    /// Returns the key as text, wiped when dropped.
     pub fn to_z85(&self) -> Zeroizing<String> {
         z85::encode(&*self.0)
     }
@@ -118,31 +118,31 @@ pub struct KeyPair {
 }
 
 impl KeyPair {
-    /// The pair of a secret key. With unpredictable bytes as secret this makes a new pair.
+    /// Returns the pair of a secret key. Unpredictable bytes as secret make a new pair.
     pub fn new(secret: SecretKey) -> KeyPair {
         let mut public = [0; KEY_SIZE];
         crypto_scalarmult_base(&mut public, secret.as_bytes());
         KeyPair { public: PublicKey(public), secret }
     }
 
-    /// A pair that does not belong together: what an impostor has.
+    /// Creates a pair of keys that do not belong together, as an impostor has.
     #[cfg(test)]
     pub(super) fn claimed(public: PublicKey, secret: SecretKey) -> KeyPair {
         KeyPair { public, secret }
     }
 
-    /// The public key.
+    /// Returns the public key.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// The secret key.
+    /// Returns the secret key.
     pub fn secret(&self) -> &SecretKey {
         &self.secret
     }
 }
 
-/// By the public keys: they are the same exactly when the secrets do the same.
+/// Compares the public keys: they are equal exactly when the secret keys are equivalent.
 impl PartialEq for KeyPair {
     fn eq(&self, other: &KeyPair) -> bool {
         self.public == other.public

@@ -1,13 +1,12 @@
-//! `Keystream`: what the short messages of one direction are combined with, computed for several at once.
+//! `Keystream`: the keystream for the short messages of one direction, computed for several messages at once.
 //!
-//! The numbers of messages follow each other, so when message n needs its blocks, those of the next ones are computed
-//! beside them, and lie here until their numbers come. A number that does not follow costs another computation
-//! and no more: the lanes of one are computed in the time that a single message takes.
+//! The numbers of messages are consecutive. When message n needs its blocks, the blocks of the next messages are
+//! computed with them, and kept until their numbers come. A number out of sequence only costs another computation:
+//! all lanes take the time of a single message.
 //!
-//! Invariants: blocks are a function of the key and the number that is asked for, and of nothing else; it is never
-//! "the next one" that is given out. So what was computed ahead cannot meet another message than
-//! the one with its number, and no two messages have one number: [`super::traffic`] counts those it seals. Whatever
-//! is here is wiped when it is dropped.
+//! Invariants: blocks depend only on the key and the requested number, never on a notion of "the next one".
+//! Precomputed blocks therefore meet only the message with their number, and no two messages have the same number:
+//! [`super::traffic`] counts the messages that it seals. All blocks are wiped when they are dropped.
 
 use fearless_simd::Level;
 use zeroize::Zeroizing;
@@ -15,7 +14,7 @@ use zeroize::Zeroizing;
 use super::key::KEY_SIZE;
 use super::lanes::{BLOCK_SIZE, EACH_MAX, LANES_MAX, compute};
 
-/// The data of a message is short up to here: what its blocks hold behind the key of the tag.
+/// Largest data of a short message, in bytes: its blocks hold the key of the tag and this much data.
 pub(super) const SHORT_SIZE: usize = EACH_MAX * BLOCK_SIZE - KEY_SIZE;
 
 /// The keystream of one direction, by the numbers of its messages.
@@ -23,14 +22,14 @@ pub(super) const SHORT_SIZE: usize = EACH_MAX * BLOCK_SIZE - KEY_SIZE;
 pub(super) struct Keystream {
     key: Zeroizing<[u32; 8]>,
     blocks: Zeroizing<[[u8; BLOCK_SIZE]; LANES_MAX]>,
-    /// The message that the first block is for, how many messages there are blocks for, and how many for each.
+    /// Number of the first block's message, number of messages with blocks, and number of blocks for each.
     first: u64,
     count: usize,
     each: usize,
 }
 
 impl Keystream {
-    /// The keystream under an inner key, which is what HSalsa20 gives.
+    /// Creates the keystream of an inner key, which is the output of HSalsa20.
     pub(super) fn new(inner_key: &[u8; KEY_SIZE]) -> Keystream {
         let mut key = Zeroizing::new([0; 8]);
         for (word, bytes) in key.iter_mut().zip(inner_key.as_chunks().0) {
@@ -39,8 +38,8 @@ impl Keystream {
         Keystream { key, blocks: Zeroizing::new([[0; BLOCK_SIZE]; LANES_MAX]), first: 0, count: 0, each: 0 }
     }
 
-    /// For message `number`: the key of its tag, and at least `size` bytes to combine its data with.
-    /// Panics beyond [`SHORT_SIZE`].
+    /// Returns the keystream of message `number`: the key of its tag, and at least `size` bytes to combine its data
+    /// with. Panics beyond [`SHORT_SIZE`].
     #[inline]
     pub(super) fn of(&mut self, number: u64, size: usize) -> (&[u8; KEY_SIZE], &[u8]) {
         let mut index = number.wrapping_sub(self.first);
@@ -79,7 +78,7 @@ mod tests {
         Keystream::new(&inner_key)
     }
 
-    /// NaCl's box of zeros has the keystream for data.
+    /// NaCl's box of zeros contains the keystream as its data.
     fn by_nacl(key: &[u8; KEY_SIZE], number: u64, size: usize) -> Vec<u8> {
         let mut nonce = [0; 24];
         nonce[..16].copy_from_slice(PREFIX);
@@ -100,9 +99,9 @@ mod tests {
                 computed += usize::from((stream.first, stream.each) != before);
                 assert_eq!(stream.each, each);
             }
-            // No vectors have less than four lanes.
+            // All vectors have at least four lanes.
             assert!(computed <= 160 * each / 4, "{computed} computations for {size} bytes");
-            // The next size begins anew.
+            // The next size starts from the beginning.
             stream = keystream(&[1; KEY_SIZE]);
         }
     }

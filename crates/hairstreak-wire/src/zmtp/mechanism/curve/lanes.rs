@@ -1,28 +1,28 @@
 //! Blocks of Salsa20 side by side: each lane of a vector computes one block, and lanes may belong to different messages.
 //!
-//! This is the block function of the Salsa20 specification (Bernstein, 2005, section 8) with vectors for
-//! words; which vectors the processor has is found out when the program runs. The crates that have Salsa20 compute
-//! the blocks of one message side by side at most, and a short message has only one or two.
+//! This is the block function of the Salsa20 specification (Bernstein, 2005, section 8) with vectors for words. The
+//! vectors of the processor are detected at run time. The crates with Salsa20 compute at most the blocks of one
+//! message side by side, and a short message has only one or two.
 //!
 //! Invariant: neither a branch nor an address depends on the key.
 
 use fearless_simd::prelude::*;
 use fearless_simd::{Level, Simd, dispatch, u32x4};
 
-/// A block of keystream, in bytes.
+/// Size of a block of keystream, in bytes.
 pub(super) const BLOCK_SIZE: usize = 64;
-/// As many blocks as the widest vectors there are compute at once.
+/// Number of blocks that the widest vectors compute at once.
 pub(super) const LANES_MAX: usize = 16;
 
 /// "expand 32-byte k".
 const SIGMA: [u32; 4] = [0x6170_7865, 0x3320_646e, 0x7962_2d32, 0x6b20_6574];
 const DOUBLE_ROUNDS: usize = 10;
 
-/// A message that is at most this many blocks long fits the lanes of any processor.
+/// Largest number of blocks of a message that fits the lanes of any processor.
 pub(super) const EACH_MAX: usize = 4;
 
-/// Computes the first `each` blocks for message `first`, then those for the next message, until the lanes are used up.
-/// Returns how many messages it were. `each` is a power of two up to [`EACH_MAX`].
+/// Computes the first `each` blocks for message `first`, then those of the next messages, until the lanes are used
+/// up. Returns the number of messages. `each` is a power of two up to [`EACH_MAX`].
 pub(super) fn compute(
     level: Level,
     key: &[u32; 8],
@@ -101,7 +101,7 @@ fn rotated<S: Simd>(words: S::u32s, by: u32) -> S::u32s {
     (words << by) | (words >> (32 - by))
 }
 
-/// A block has one lane of each vector: four lanes of four vectors are turned round at a time.
+/// A block has one lane of each vector: four lanes of four vectors are transposed at a time.
 #[inline(always)]
 fn store<S: Simd>(simd: S, words: &[S::u32s; 16], blocks: &mut [[u8; BLOCK_SIZE]]) {
     for (quad, blocks) in blocks.as_chunks_mut::<4>().0.iter_mut().enumerate() {
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// What this machine can do: the least, the most, and on x86-64 all between.
+    /// Returns the vector levels of this machine: the lowest, the highest, and on x86-64 all between.
     fn levels() -> Vec<Level> {
         let most = Level::new();
         let mut levels = vec![Level::baseline(), most];
@@ -140,7 +140,7 @@ mod tests {
         levels
     }
 
-    /// The blocks of a message, by a crate that computes one after the other.
+    /// Computes the blocks of a message one after the other, with another crate.
     fn one_by_one(key: &[u8; 32], number: u64, count: usize) -> Vec<[u8; BLOCK_SIZE]> {
         let mut core = SalsaCore::<U10>::new(key.into(), &number.to_be_bytes().into());
         let mut blocks = vec![[0; BLOCK_SIZE]; count];

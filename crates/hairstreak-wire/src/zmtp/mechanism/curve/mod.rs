@@ -1,5 +1,5 @@
-//! CURVE (RFC 26, RFC 25): both ends prove who they are, and all traffic is encrypted under keys that are
-//! made for one connection and forgotten after it.
+//! CURVE (RFC 26, RFC 25): both ends prove their identity, and all traffic is encrypted under keys that are created
+//! for one connection and forgotten after it.
 //!
 //! ```text
 //! client                                                              server
@@ -12,13 +12,12 @@
 //!   MESSAGE   Box[flags, payload](C'->S')                         <--->
 //! ```
 //!
-//! Capitals are public keys and small letters secret ones; C and S last, C' and S' are made anew.
-//! Everything random comes from the `Entropy` that a handshake is given; the clock that ages the key
-//! of the cookies is its owner's.
+//! Capitals are public keys and small letters secret ones. C and S are permanent; C' and S' are created for each
+//! connection. All random bytes come from the `Entropy` that a handshake is given; the owner has the clock that ages
+//! the key of the cookies.
 //!
-//! Invariants: a nonce is used once under one key; a peer's nonces strictly increase; nothing of a box
-//! is looked at before its tag was verified; secrets are wiped when they are dropped, and no `Debug`
-//! shows one.
+//! Invariants: a nonce is used once under one key; a peer's nonces strictly increase; a box is not inspected before
+//! its tag is verified; secrets are wiped when they are dropped, and no `Debug` shows one.
 
 mod client;
 mod cookie;

@@ -1,5 +1,4 @@
-//! `BoxKey`: NaCl's crypto_box, as the commands of the handshake use it. What traffic does thousands of
-//! times a second is in `traffic`.
+//! `BoxKey`: NaCl's crypto_box, for the commands of the handshake. The faster encryption of traffic is in `traffic`.
 
 use dryoc::classic::crypto_box::{
     crypto_box_beforenm, crypto_box_detached_afternm_inplace, crypto_box_open_detached_afternm_inplace,
@@ -25,14 +24,14 @@ impl std::fmt::Debug for BoxKey {
 }
 
 impl BoxKey {
-    /// The key for boxes between the two, whichever of them seals. None when `theirs` is one of the few keys
-    /// that give everybody the same.
+    /// Returns the key for boxes between the two, independent of the side that seals. `None` if `theirs` is one of
+    /// the few keys that lead to the same key for every peer.
     pub(super) fn agree(theirs: &PublicKey, ours: &SecretKey) -> Option<BoxKey> {
         let key = crypto_box_beforenm(theirs.as_bytes(), ours.as_bytes()).ok()?;
         Some(BoxKey(Zeroizing::new(key)))
     }
 
-    /// A key that only we have.
+    /// Creates a key that only this side has.
     pub(super) fn secret(bytes: [u8; KEY_SIZE]) -> BoxKey {
         BoxKey(Zeroizing::new(bytes))
     }
@@ -41,7 +40,7 @@ impl BoxKey {
         &self.0
     }
 
-    /// `plain` in a box: the tag, then as many bytes.
+    /// Returns `plain` in a box: the tag, then as many bytes.
     pub(super) fn seal(&self, nonce: &[u8; NONCE_SIZE], plain: &[&[u8]]) -> Vec<u8> {
         let mut sealed = Vec::with_capacity(TAG_SIZE + plain.iter().map(|part| part.len()).sum::<usize>());
         sealed.extend_from_slice(&[0; TAG_SIZE]);
@@ -54,7 +53,7 @@ impl BoxKey {
         sealed
     }
 
-    /// What is in a box. None when it was not sealed with this key and nonce.
+    /// Returns the content of a box. `None` if it was not sealed with this key and nonce.
     pub(super) fn open(&self, nonce: &[u8; NONCE_SIZE], sealed: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
         let (tag, data) = sealed.split_first_chunk()?;
         let mut plain = Zeroizing::new(data.to_vec());
@@ -63,7 +62,7 @@ impl BoxKey {
     }
 }
 
-/// The nonce of a box that has a number.
+/// Returns the nonce of a box with a number.
 pub(super) fn numbered(prefix: &[u8; 16], number: &[u8; 8]) -> [u8; NONCE_SIZE] {
     let mut nonce = [0; NONCE_SIZE];
     nonce[..16].copy_from_slice(prefix);
@@ -71,7 +70,7 @@ pub(super) fn numbered(prefix: &[u8; 16], number: &[u8; 8]) -> [u8; NONCE_SIZE] 
     nonce
 }
 
-/// The nonce of a box that has a random salt.
+/// Returns the nonce of a box with a random salt.
 pub(super) fn salted(prefix: &[u8; 8], salt: &[u8; 16]) -> [u8; NONCE_SIZE] {
     let mut nonce = [0; NONCE_SIZE];
     nonce[..8].copy_from_slice(prefix);

@@ -1,4 +1,5 @@
-//! The server's side of a CURVE handshake. Between WELCOME and INITIATE it remembers nothing of the client.
+//! `CurveServer`: the server's side of a CURVE handshake. Between WELCOME and INITIATE it keeps no state for the
+//! client.
 
 use std::sync::Arc;
 
@@ -12,11 +13,11 @@ use crate::zmtp::progress::{HandshakeError, Progress, unexpected};
 use crate::zmtp::role::{Acceptance, Credentials, Entropy};
 
 const READY_NUMBER: u64 = 1;
-/// The size of what follows the name of a HELLO, in bytes.
+/// Size of the data behind the name of a HELLO, in bytes.
 const HELLO_SIZE: usize = 2 + 72 + KEY_SIZE + 8 + TAG_SIZE + 64;
 const VOUCH_SIZE: usize = TAG_SIZE + 2 * KEY_SIZE;
 
-/// A server on its way.
+/// A server during its handshake.
 #[derive(Clone, Debug)]
 pub(in crate::zmtp) struct CurveServer {
     metadata: Vec<u8>,
@@ -29,7 +30,7 @@ pub(in crate::zmtp) struct CurveServer {
 enum State {
     Hello(Entropy),
     Initiate,
-    /// The client is who it says; whether it is let in is being decided.
+    /// The client has proved its identity and waits for the verdict.
     Verdict {
         key: BoxKey,
         received: u64,
@@ -87,7 +88,7 @@ impl CurveServer {
         Ok(())
     }
 
-    /// Takes INITIATE: is the cookie ours, is the client who it says?
+    /// Handles INITIATE: checks the cookie and the client's proof of identity.
     fn examine(&mut self, data: &[u8]) -> Result<Progress, HandshakeError> {
         let malformed = HandshakeError::Malformed { command: "INITIATE", size: data.len() };
         let parts = data.split_first_chunk::<COOKIE_SIZE>();
@@ -113,7 +114,7 @@ impl CurveServer {
         Ok(Progress::Asks(Credentials::Curve { public_key: client }))
     }
 
-    /// The client is let in: sends READY.
+    /// Lets the client in: sends READY.
     pub(in crate::zmtp) fn accept(&mut self, outbox: &mut Vec<u8>) -> Progress {
         match std::mem::replace(&mut self.state, State::Over(None)) {
             State::Verdict { key, received, properties } => {
@@ -156,7 +157,7 @@ mod tests {
         command::parse(&frame[header.header_size..]).expect("a command")
     }
 
-    /// What a server makes of a client that claims to be 2 and has the secret key of `secret`.
+    /// Returns a server's answer to a client that claims to be 2 and has the secret key of `secret`.
     fn outcome_of(secret: u8, server_key: u8) -> Result<Progress, HandshakeError> {
         let entropy = Entropy::new([9; Entropy::SIZE].into());
         let acceptance = Arc::new(Acceptance::new(false, false, Some(keys(1))));

@@ -5,14 +5,14 @@
 //!                                                          bit 0 MORE, bit 1 COMMAND
 //! ```
 //!
-//! A body is sealed and opened where it lies; nothing is allocated. The first 16 bytes of the nonce never
-//! change within a direction, so the cipher's inner key is made once per connection (NaCl makes it anew for
-//! each box), and the keystream of short bodies is computed for several at once ([`super::keystream`]). For the others
-//! dryoc's vector code is as fast (docs/adr/0014-curve-crypto.md).
+//! Bodies are sealed and opened in place, without allocation. The first 16 bytes of the nonce never change within a
+//! direction. The cipher's inner key is therefore computed once per connection (NaCl computes it for each box), and
+//! the keystream of short bodies is computed for several at once ([`super::keystream`]). For longer bodies dryoc's
+//! vector code is as fast (docs/adr/0014-curve-crypto.md).
 //!
-//! Invariants: nothing is decrypted before its tag is verified; a nonce that does not exceed the last one
-//! is refused unseen, and becomes the last one only once its tag is verified; a number is given to one body that is
-//! sealed and never again, for it is counted up first.
+//! Invariants: no data is decrypted before its tag is verified. A nonce that does not exceed the last one is rejected
+//! unseen, and a nonce becomes the last one only once its tag is verified. A number is assigned to one sealed body
+//! and never again, because it is incremented first.
 
 use dryoc::classic::crypto_box::{
     crypto_box_detached_afternm_inplace, crypto_box_open_detached_afternm_inplace,
@@ -28,7 +28,7 @@ use super::sealed::{BoxKey, NONCE_SIZE, TAG_SIZE, numbered};
 use crate::Blame;
 use crate::blame::escaped;
 
-/// How many bytes of a MESSAGE's body come before its payload.
+/// Number of bytes of a MESSAGE's body before its payload.
 pub const MESSAGE_OVERHEAD: usize = NAME.len() + 8 + TAG_SIZE + 1;
 
 const NAME: &[u8; 8] = b"\x07MESSAGE";
@@ -38,7 +38,7 @@ const DATA_AT: usize = TAG_AT + TAG_SIZE;
 const MORE: u8 = 1;
 const COMMAND: u8 = 2;
 
-/// What is inside a MESSAGE.
+/// Flags of the content of a MESSAGE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageFlags {
     /// Another frame of the same message follows.
@@ -47,33 +47,33 @@ pub struct MessageFlags {
     pub command: bool,
 }
 
-/// Why the body of a frame behind a CURVE handshake was refused.
+/// The body of a frame behind a CURVE handshake is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Another command, or none.
+    /// The body is another command, or not a command.
     #[error("\"{start}\" where only MESSAGE may stand")]
     NotMessage {
-        /// How it begins, escaped.
+        /// Start of the body, escaped.
         start: String,
     },
-    /// Shorter than a MESSAGE of nothing.
+    /// The body is shorter than an empty MESSAGE.
     #[error("MESSAGE of {size} bytes, {MESSAGE_OVERHEAD} is the least")]
     TooShort {
         /// The size of the body, in bytes.
         size: usize,
     },
-    /// Sent before, or out of order.
+    /// The message was sent before, or is out of order.
     #[error("MESSAGE number {nonce} after number {last}")]
     Replayed {
-        /// Its number.
+        /// Number of the message.
         nonce: u64,
-        /// The number before.
+        /// Number of the previous message.
         last: u64,
     },
-    /// Not sealed by the peer as it arrived.
+    /// The message was not sealed by the peer, or was changed on its way.
     #[error("MESSAGE that the peer did not seal")]
     Forged,
-    /// A flag that is reserved, or MORE with COMMAND.
+    /// A reserved flag is set, or MORE together with COMMAND.
     #[error("MESSAGE with flags {flags:#04x}")]
     BadFlags {
         /// All flags.
@@ -82,13 +82,13 @@ pub enum MessageError {
 }
 
 impl MessageError {
-    /// Whose fault it is.
+    /// Returns the side at fault.
     pub fn blame(&self) -> Blame {
         Blame::PeerMisbehaved
     }
 }
 
-/// One direction: what its nonces begin with, the number of the last box, and what short ones are combined with.
+/// State of one direction: the prefix of its nonces, the number of the last box, and the keystream of short ones.
 #[derive(Clone)]
 struct Direction {
     prefix: [u8; 16],
@@ -108,8 +108,8 @@ impl Direction {
     }
 }
 
-/// The traffic of one connection, both directions. A copy counts for itself: of two copies only one may seal what is sent,
-/// for the other would use the same numbers. Tests copy, sessions never do.
+/// Cipher for the traffic of one connection, in both directions. A copy has its own counters: only one of two copies
+/// may seal messages, because the other would use the same numbers. Tests copy ciphers; sessions never do.
 #[derive(Clone)]
 pub struct CurveCipher {
     key: BoxKey,
@@ -124,7 +124,7 @@ impl std::fmt::Debug for CurveCipher {
 }
 
 impl CurveCipher {
-    /// The traffic behind a handshake whose last numbers were these.
+    /// Creates the cipher behind a handshake with these last numbers.
     pub(super) fn new(key: BoxKey, is_server: bool, last_sent: u64, last_received: u64) -> CurveCipher {
         let (client, server) = (b"CurveZMQMESSAGEC", b"CurveZMQMESSAGES");
         let (ours, theirs) = if is_server { (server, client) } else { (client, server) };
@@ -136,7 +136,7 @@ impl CurveCipher {
     /// Seals `body`, whose payload lies behind [`MESSAGE_OVERHEAD`] bytes of room. Panics without that room.
     #[inline]
     pub fn seal(&mut self, body: &mut [u8], flags: MessageFlags) {
-        // INVARIANT: a connection never lives to see 2^64 messages.
+        // INVARIANT: a connection does not live long enough for 2^64 messages.
         self.sends.last = self.sends.last.checked_add(1).expect("numbers left");
         let number = self.sends.last.to_be_bytes();
         body[..NAME.len()].copy_from_slice(NAME);
@@ -155,8 +155,8 @@ impl CurveCipher {
         }
     }
 
-    /// Opens `body`, whose payload then lies behind [`MESSAGE_OVERHEAD`] bytes. After an error the body is as
-    /// it was, and the connection of no more use.
+    /// Opens `body`, whose payload then lies behind [`MESSAGE_OVERHEAD`] bytes. After an error the body is unchanged,
+    /// and the connection is unusable.
     #[inline]
     pub fn open(&mut self, body: &mut [u8]) -> Result<MessageFlags, MessageError> {
         if !body.starts_with(NAME) {
@@ -192,7 +192,7 @@ impl CurveCipher {
         let (tag_key, stream) = self.receives.keystream.of(number, data.len());
         let mut expected = [0; TAG_SIZE];
         crypto_onetimeauth(&mut expected, data, tag_key);
-        // All at once: dryoc compares byte by byte, which takes a sixth of the time of a short tag.
+        // Compared as one number: dryoc compares byte by byte, which takes a sixth of the time of a short tag.
         let is_same = u128::from_le_bytes(expected).ct_eq(&u128::from_le_bytes(*tag));
         if !bool::from(is_same) {
             return None;
@@ -202,7 +202,7 @@ impl CurveCipher {
     }
 }
 
-/// Combines the data with as much of the stream, eight bytes at a time.
+/// Combines the data with the same number of bytes of the stream, eight bytes at a time.
 #[inline]
 fn combine(data: &mut [u8], stream: &[u8]) {
     let (words, rest) = data.as_chunks_mut();
@@ -238,7 +238,7 @@ mod tests {
         body[NAME.len()..TAG_AT].try_into().expect("eight bytes")
     }
 
-    /// What is in a client's MESSAGE by NaCl's own interface, which has never seen another one.
+    /// Opens a client's MESSAGE with NaCl's own interface, without any earlier message.
     fn opened_by_nacl(body: &[u8]) -> Option<Vec<u8>> {
         let nonce = numbered(b"CurveZMQMESSAGEC", &number(body));
         let (tag, mut data) = (body[TAG_AT..DATA_AT].try_into().ok()?, body[DATA_AT..].to_vec());
@@ -246,7 +246,7 @@ mod tests {
         Some(data)
     }
 
-    /// Sizes around every change of how a message is sealed, and any other.
+    /// Sizes around every threshold of the sealing code, and any other sizes.
     fn size() -> impl Strategy<Value = usize> {
         const BOUNDS: [usize; 12] = [0, 30, 31, 32, 94, 95, 96, 222, 223, 224, 225, 9000];
         prop_oneof![prop::sample::select(&BOUNDS[..]), 0..300_usize]

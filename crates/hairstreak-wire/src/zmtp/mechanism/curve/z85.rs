@@ -1,11 +1,11 @@
-//! Z85 (RFC 32): four bytes as five printable characters. Only what keys need: sizes are multiples.
+//! Z85 (RFC 32): four bytes as five printable characters. This is the subset for keys: sizes are multiples.
 
 use zeroize::Zeroizing;
 
 const ALPHABET: &[u8; 85] =
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
 
-/// The text of `bytes`, whose size is a multiple of four.
+/// Returns the text of `bytes`, whose size is a multiple of four.
 pub(super) fn encode(bytes: &[u8]) -> Zeroizing<String> {
     let mut text = Zeroizing::new(String::with_capacity(bytes.len() / 4 * 5));
     for group in bytes.as_chunks::<4>().0 {
@@ -17,8 +17,8 @@ pub(super) fn encode(bytes: &[u8]) -> Zeroizing<String> {
     text
 }
 
-/// Decodes exactly `bytes.len()` bytes. None when the text has another size, a character that Z85 has not, or five
-/// characters that mean more than four bytes hold; `bytes` is of no use then.
+/// Decodes exactly `bytes.len()` bytes. `None` if the text has another size, a character outside of Z85, or five
+/// characters for more than four bytes; the content of `bytes` is then unspecified.
 pub(super) fn decode(text: &[u8], bytes: &mut [u8]) -> Option<()> {
     if text.len() != bytes.len() / 4 * 5 {
         return None;

@@ -3,7 +3,7 @@
 use super::super::consumers::{PlainChannel, PlainConsumer};
 use super::*;
 
-/// How many channels there are at most.
+/// Maximum number of channels.
 const CHANNEL_COUNT_MAX: usize = 6;
 
 impl World {

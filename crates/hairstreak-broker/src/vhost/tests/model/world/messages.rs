@@ -93,7 +93,7 @@ impl World {
         plain.held.extend(held);
     }
 
-    /// A transaction settles some of what it has, in one way or another, and the rest is to be settled once more.
+    /// Settles some deliveries of a transaction, by commit or rollback, and makes the rest unsettled again.
     pub(super) fn end_transaction(&mut self) {
         let Some((number, channel)) = self.any_channel() else { return };
         let plain = self.plain.channels.get_mut(&number).unwrap();
@@ -141,7 +141,7 @@ impl World {
         self.after_return();
     }
 
-    /// Messages have returned: queues may be too long, and consumers take what waits.
+    /// Handles returned messages: queues may be too long, and consumers take waiting messages.
     pub(super) fn after_return(&mut self) {
         self.names.iter().for_each(|name| self.plain.shorten(name));
         self.take_deliveries();
