@@ -218,6 +218,7 @@ mod tests {
             "amqps://u:secret@x?verify=no",
             "http://u:secret@x",
             "amqp://u:secret@x:port",
+            "amqp://u:secret@[::1]5672",
             "amqp://u:secret%4@x",
         ] {
             let error = url.parse::<Address>().unwrap_err();

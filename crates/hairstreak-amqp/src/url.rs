@@ -60,7 +60,10 @@ impl<'a> Url<'a> {
     /// The port is no number, or the host has a malformed escape.
     pub fn host_and_port(&self, usual_port: u16) -> Result<(String, u16), String> {
         let (host, port) = match self.authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, rest)) => (host, rest.strip_prefix(':').unwrap_or(rest)),
+            Some((host, "")) => (host, ""),
+            Some((host, rest)) => {
+                (host, rest.strip_prefix(':').ok_or_else(|| format!("{rest:?} is no port"))?)
+            }
             None => self.authority.split_once(':').unwrap_or((self.authority, "")),
         };
         let port = match port {
