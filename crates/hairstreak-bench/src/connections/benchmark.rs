@@ -55,6 +55,8 @@ struct Case {
 impl Case {
     fn row(&self) -> Row {
         let whole = |value: f64| format!("{value:.0}");
+        let both = self.beside_per_s.zip(self.alone_per_s);
+        let beside_percent = both.map(|(beside, alone)| 100.0 * beside.median / alone.median);
         Row::default()
             .show("server", "server", Value::text(self.server))
             .show("connection_count", "connections", Value::count(self.connection_count))
@@ -69,6 +71,7 @@ impl Case {
             .show("pings_per_s", "PINGs/s", Value::figure(self.pings_per_s, whole))
             .show("alone_per_s", "alone/s", Value::spread(self.alone_per_s, whole))
             .show("beside_per_s", "beside/s", Value::spread(self.beside_per_s, whole))
+            .show("beside_percent", "of alone", Value::percent(beside_percent))
     }
 }
 
