@@ -94,7 +94,7 @@ impl BlockPool {
         drop(idle);
     }
 
-    /// Frees the idle memory and keeps no more: messages may outlive their engine.
+    /// Frees the idle memory. Memory that returns later, from messages that outlive their engine, is freed at once.
     pub fn close(&self) {
         self.spare().closed = true;
         self.trim();

@@ -98,7 +98,7 @@ macro_rules! keep_standard_output_closed {
 /// Without this call Rust's runtime opens /dev/null in its place before `main`, so that no later file gets its number.
 /// Bytes written there are lost. A descriptor that is not writable reserves the number too.
 pub extern "C" fn keep_standard_output_closed() {
-    // SAFETY: numbers and a constant text. The descriptor that is closed is the one that was opened here.
+    // SAFETY: numbers and a constant text. The closed descriptor was opened above.
     unsafe {
         if libc::fcntl(STANDARD_OUTPUT, libc::F_GETFD) != -1 {
             return;

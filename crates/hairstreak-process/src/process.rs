@@ -127,7 +127,7 @@ impl Process {
                     self.forget_written();
                     return self.watch_stdin(true, poller);
                 }
-                // The process reads no more. Its end shows the reason.
+                // The process has closed its input. Its exit status shows the reason.
                 Err(_) => self.written = self.pending.len(),
             }
         }

@@ -1,8 +1,8 @@
 //! `Redo`: the unanswered records of processes that died, and the order of their retry, which finds the record to
 //! blame.
 //!
-//! A filter that answers promptly dies of its first unanswered record. This record is the suspect: it is given again
-//! first, and alone. Once the suspect is answered, all other records follow at once.
+//! A filter that answers each record at once is killed by its first unanswered record. That record is the suspect: the
+//! next process gets the suspect first, and alone. Once the suspect is answered, all other records follow at once.
 //!
 //! A filter that holds its answers back may have died of any record that it had begun. Records that several processes
 //! died with are divided into the suspect and both halves of the others. Each part has a process to itself. A record

@@ -69,7 +69,7 @@ pub enum ContenderName {
     Ours,
     /// The system's libzmq.
     Libzmq,
-    /// A program that does no more than the case needs.
+    /// A bare program: the least work that the case needs.
     Limit,
 }
 

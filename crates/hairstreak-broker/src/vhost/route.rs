@@ -43,8 +43,8 @@ impl Route {
         self.targets.len()
     }
 
-    /// Returns the number of queues that `publish_out` counts. As in RabbitMQ a single queue counts by its name, even if the
-    /// queue does not exist. Each of several queues counts if the queue exists.
+    /// Returns the number of queues that `publish_out` counts. A single queue counts although it does not exist, as in RabbitMQ.
+    /// Several queues count if they exist.
     pub(super) fn counted_queue_count(&self) -> usize {
         if self.names_one { 1 } else { self.targets.len() }
     }

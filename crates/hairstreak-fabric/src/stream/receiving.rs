@@ -121,7 +121,7 @@ impl Receiving {
         tells
     }
 
-    /// Returns `true`, once, if the other end must be told that this end takes no more bytes.
+    /// Returns `true` when this end stops taking bytes and the other end has to be notified. Later calls return `false`.
     pub fn say_done(&mut self) -> bool {
         let is_done = self.has_read_end || self.discards;
         is_done && !std::mem::replace(&mut self.is_done_said, true)

@@ -35,7 +35,7 @@ impl Departures {
         departure
     }
 
-    /// Takes the first entry, which may be stale. If it is valid, the caller must call `has_ended`.
+    /// Takes the first entry, which may be stale. For a valid entry the caller must call `has_ended`.
     pub fn pop_front(&mut self) -> Option<Departure> {
         self.queue.pop_front()
     }

@@ -263,8 +263,8 @@ impl Broker {
     }
 
     /// Takes a request back from a worker that does not answer. The request goes to another worker that already has it.
-    /// Otherwise it waits again: for a worker that may have it, or before all others. It is given up after its last
-    /// permitted delivery.
+    /// Otherwise the request waits again: for a worker that may have it, or before all others. After its last permitted
+    /// delivery the broker gives the request up.
     pub(super) fn take_back(&mut self, now: Duration, key: usize, out: &mut impl Outbox) {
         let mut has_begun = false;
         if let Some(request) = self.requests.get_mut(key) {

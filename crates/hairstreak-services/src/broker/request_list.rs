@@ -42,7 +42,7 @@ impl RequestList {
         self.references.front().copied()
     }
 
-    /// Takes the first reference. If it is valid, the caller must call `has_left`.
+    /// Takes the first reference. For a valid reference the caller must call `has_left`.
     pub fn pop_front(&mut self) -> Option<RequestRef> {
         self.references.pop_front()
     }

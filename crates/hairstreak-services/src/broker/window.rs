@@ -118,7 +118,7 @@ impl Window {
         for slot in self.slots.range_mut(start..end) {
             match slot {
                 Slot::Open(key) => told.open.push(*key),
-                // Of several workers that have the request, the last to report is the most likely to live.
+                // Several workers may have the request. The last worker to report is the most likely to live.
                 Slot::With(_) | Slot::Unknown => *slot = Slot::With(worker),
                 Slot::Unread => {}
             }

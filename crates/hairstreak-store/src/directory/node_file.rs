@@ -20,7 +20,7 @@ use super::node_id::NodeId;
 pub(super) const FILE_NAME: &str = "node";
 /// Version of the whole directory.
 pub(super) const FORMAT_VERSION: u32 = 2;
-/// The version without lines `holds`. It is read and no longer written.
+/// The version without lines `holds`. Such a file becomes version 2 when the definitions are opened.
 const VERSION_WITHOUT_STORES: u32 = 1;
 /// Name of the store of definitions in a line `holds`.
 const DEFINITIONS: &str = "definitions";

@@ -71,7 +71,7 @@ impl Link {
             streams.abandon(self.id);
             return false;
         }
-        // A process that has all bytes, and whose bytes go to no reader, sees that as the end of its socket.
+        // A link is also done when its process has all bytes and the other end reads none. The process sees the end of its socket.
         let is_done = self.is_over || self.is_peer_deaf && self.is_ended;
         !is_done || self.has_held() && !self.is_deaf
     }

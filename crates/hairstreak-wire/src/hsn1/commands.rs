@@ -100,7 +100,7 @@ pub enum FromBroker<'a> {
     },
     /// To a worker: the client no longer waits for this request.
     Cancel(RequestId),
-    /// To a draining worker: no more requests are on the way.
+    /// To a draining worker: the broker has sent its last request.
     Drained,
     /// The broker ends this connection.
     Disconnect {

@@ -39,7 +39,7 @@ pub enum PartStep {
     Drop,
     /// The reply ends, and a part is missing. The request has to be sent again.
     AskAgain,
-    /// The part differs from the one that was taken in its place. The reply fails.
+    /// Another part with the same index was taken before, and its content differs. The reply fails.
     Differ,
 }
 

@@ -27,9 +27,9 @@ use super::task::TaskId;
 pub enum ControlMessage<'a> {
     /// A sink has connected.
     Hello,
-    /// The sink wants no more tasks.
+    /// The sink asks the ventilator to stop for good.
     Stop,
-    /// The sink wants no tasks for now.
+    /// The sink asks the ventilator to pause.
     Pause,
     /// The sink wants tasks again.
     Resume,

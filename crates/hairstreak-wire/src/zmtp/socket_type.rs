@@ -66,7 +66,7 @@ impl SocketType {
         }
     }
 
-    /// Returns the type with exactly this name, among those that speak ZMTP.
+    /// Returns the socket type of a name on the wire. `None` if ZMTP has no such type.
     pub fn from_bytes(name: &[u8]) -> Option<SocketType> {
         SocketType::ALL.into_iter().find(|socket_type| socket_type.as_str().as_bytes() == name)
     }

@@ -76,13 +76,13 @@ fn endpoint(variable: &str) -> Result<String, Ending> {
     value.and_then(|value| value.into_string().ok()).ok_or_else(missing)
 }
 
-/// The options of sockets that someone else's program may be connected to. They do not linger: at the end of a run
-/// nobody is there to take unsent messages.
+/// The options of sockets that programs of other projects may connect to. These sockets do not linger: at the end of a run
+/// no reader is left for unsent messages.
 pub(crate) fn plain() -> Options {
     Options { linger_ms: 0, ..Options::default() }
 }
 
-/// The options of sockets between the runner and instances that it can start again. Nobody waits for a settlement, so
+/// The options of sockets between the runner and instances that it can start again. No part waits for a settlement, so
 /// that settlements are sent in bulk. The unsettled tasks have no bound of their own: a filter may hold back all of its
 /// results until its input ends. The sockets' marks bound the messages on their way to an instance.
 pub(crate) fn settled() -> Options {
