@@ -6,11 +6,13 @@
 //! - `turns`: the order of samples
 //! - `spread`: median and extremes of a few samples
 //! - `report`: tables of values, as text and as JSON
+//! - `meter`: the clock and the consumption of a member
 //! - `usage`, `allocations`, `tracer`: the costs of a sample
 //! - `cores`: the cores that threads keep to
 
 pub mod allocations;
 pub mod cores;
+mod meter;
 mod options;
 pub mod processes;
 mod report;
@@ -22,6 +24,7 @@ pub mod usage;
 
 #[cfg(test)]
 pub use options::parse;
+pub use meter::{Measurement, Meter};
 pub use options::{Common, RivalOptions, chosen, name, sorted};
 pub use report::{Report, Row, Table, Value, columns, rate, short};
 pub use setting::{Machine, Rival, Setting};

@@ -2,7 +2,7 @@
 //!
 //! - `Processes`: the members of a sample, started, listened to, told to finish, and reaped
 //! - `play`: a whole sample whose members start in waves
-//! - `Answer`, `orders`: the conversation from the side of a member
+//! - `Answer`, `orders`, `report`: the conversation from the side of a member
 //!
 //! Invariants: a child does not outlive its [`Processes`], whose drop kills and reaps all children. A child also ends when the
 //! benchmark is gone: it watches its standard input, and exits when that closes without the word `finish`. A member that
@@ -57,6 +57,14 @@ pub fn orders() -> mpsc::Receiver<()> {
     receiver
 }
 
+/// Prints the measurement of this member, and waits for the order to finish: until then others may need the member.
+pub fn report(measurement: impl Serialize, orders: &mpsc::Receiver<()>) -> Result<()> {
+    Answer::Measured(measurement).print()?;
+    // The thread that passes orders on ends after the first one.
+    let _ = orders.recv();
+    Ok(())
+}
+
 /// The members of one sample. `R` is the role of a member, `M` its measurement.
 #[derive(Debug)]
 pub struct Processes<R, M> {
@@ -72,9 +80,9 @@ pub struct Processes<R, M> {
 struct Member<R, M> {
     role: R,
     child: Child,
+    /// `None` after the order to finish.
     input: Option<ChildStdin>,
     measurement: Option<M>,
-    is_finished: bool,
     has_ended: bool,
 }
 
@@ -117,14 +125,7 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
             });
         }
         let input = child.stdin.take();
-        self.members.push(Member {
-            role,
-            child,
-            input,
-            measurement: None,
-            is_finished: false,
-            has_ended: false,
-        });
+        self.members.push(Member { role, child, input, measurement: None, has_ended: false });
         Ok(())
     }
 
@@ -166,13 +167,11 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
 
     /// Orders the members of these roles to finish, unless they have the order.
     pub fn finish(&mut self, roles: impl Fn(R) -> bool) -> Result<()> {
-        for member in self.members.iter_mut().filter(|member| roles(member.role) && !member.is_finished) {
-            member.is_finished = true;
-            if let Some(input) = &mut member.input {
-                writeln!(input, "{FINISH}").with_context(|| self.subject.clone())?;
-            }
-        }
-        Ok(())
+        let mut inputs = self.members.iter_mut().filter(|member| roles(member.role));
+        inputs.try_for_each(|member| match member.input.take() {
+            Some(mut input) => writeln!(input, "{FINISH}").with_context(|| self.subject.clone()),
+            None => Ok(()),
+        })
     }
 
     /// Waits until all members have ended, and returns their measurements in the order of their start.

@@ -43,27 +43,30 @@ impl Tracer {
 
     /// A command that runs `program` (its arguments are added by the caller) and leaves the count in `file`.
     pub fn command(self, program: &OsStr, file: &CountFile) -> Command {
-        let (name, options): (_, &[&str]) = match self {
-            Self::Perf => ("perf", &["stat", "-x", ",", "-e", PERF_EVENT, "-o"]),
-            Self::Strace => ("strace", &["-f", "-q", "-c", "-o"]),
-        };
-        let mut command = Command::new(name);
-        command.args(options).arg(&file.path).arg("--").arg(program);
+        let mut command = self.counting(file);
+        command.arg("--").arg(program);
         command
     }
 
     /// Counts the system calls of the running process `process_id` and of its threads, until [`Attached`] is stopped.
     pub fn attach(self, process_id: u32) -> Result<Attached, io::Error> {
         let file = CountFile::new();
-        let (name, options): (_, &[&str]) = match self {
-            Self::Perf => ("perf", &["stat", "-x", ",", "-e", PERF_EVENT, "-o"]),
-            Self::Strace => ("strace", &["-f", "-q", "-c", "-o"]),
-        };
-        let mut command = Command::new(name);
-        command.args(options).arg(&file.path).arg("-p").arg(process_id.to_string());
+        let mut command = self.counting(&file);
+        command.arg("-p").arg(process_id.to_string());
         let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
         thread::sleep(ATTACH_TIME);
         Ok(Attached { tracer: self, file, child })
+    }
+
+    /// The tracer's command line up to its subject.
+    fn counting(self, file: &CountFile) -> Command {
+        let options: &[&str] = match self {
+            Self::Perf => &["stat", "-x", ",", "-e", PERF_EVENT, "-o"],
+            Self::Strace => &["-f", "-q", "-c", "-o"],
+        };
+        let mut command = Command::new(self.name());
+        command.args(options).arg(&file.path);
+        command
     }
 
     /// The count a finished command left in `file`; `None` if there is none.

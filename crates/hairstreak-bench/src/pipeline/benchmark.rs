@@ -7,9 +7,9 @@ use hairstreak_chart::{Axis, BLUE, Chart, Color, GREEN, Line, ORANGE};
 
 use super::case::Case;
 use super::conclusion;
-use super::plan::{self, Plan, Settings, UNBOUNDED_COUNT};
-use super::sample::{Scheme, Subject};
-use crate::frame::{Report, Spread, Table, name, take_turns};
+use super::plan::{Row, Scheme, Settings, UNBOUNDED_COUNT};
+use super::sample::{Role, Task};
+use crate::frame::{Report, Table, name, take_turns};
 use crate::sample;
 
 const LEGEND: &str = "\
@@ -18,65 +18,47 @@ that had most); shares go from the worker with fewest tasks to the one with most
 
 /// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
-    let plan = Plan::new(settings);
     if let Some(directory) = &settings.out {
         // Fails before minutes of measuring.
         std::fs::create_dir_all(directory).context("cannot make the directory of the charts")?;
     }
     let setting = sample::setting(&settings.rival);
-    let mut subjects = Vec::new();
-    for &row in &plan.rows {
-        subjects.extend(plan.schemes(row, setting.has_rival()).iter().map(|&scheme| Subject {
+    let (rows, repeat_count, transport) = (settings.rows(), settings.repeat_count(), settings.transport);
+    let mut tasks = Vec::new();
+    for &row in &rows {
+        tasks.extend(row.schemes(setting.has_rival()).iter().map(|&scheme| Task {
             scheme,
-            transport: plan.transport,
-            in_flight_count: row.in_flight_count,
-            task_count: plan.task_count(scheme, row),
-            task_us: row.task_us,
-            libzmq: &settings.rival.libzmq,
+            role: Role::Ventilator,
+            transport,
+            row,
+            task_count: settings.task_count(scheme, row),
+            endpoints: Vec::new(),
+            libzmq: settings.rival.libzmq.clone(),
         }));
     }
-    let samples = take_turns("pipeline", plan.repeat_count, &subjects, Subject::sample)?;
-    let of = |row: plan::Row, scheme| {
-        let is_it = |subject: &Subject<'_>| {
-            subject.scheme == scheme
-                && (subject.in_flight_count, subject.task_us) == (row.in_flight_count, row.task_us)
-        };
-        subjects.iter().position(is_it).map_or(&[][..], |index| &samples[index])
+    let mut samples = take_turns("pipeline", repeat_count, &tasks, Task::sample)?.into_iter();
+    let case = |row: Row| {
+        let samples = samples.by_ref().take(row.schemes(setting.has_rival()).len()).collect();
+        Case { row, samples, cost_percents: [None; 2] }
     };
-    let mut cases: Vec<Case> = plan
-        .rows
-        .iter()
-        .filter_map(|&row| {
-            Case::new(row, [Scheme::Window, Scheme::Batches, Scheme::Blocks].map(|one| of(row, one)))
-        })
-        .collect();
+    let mut cases: Vec<Case> = rows.into_iter().map(case).collect();
     let windows = conclusion::compare_windows(&mut cases);
     let chart = settings.out.as_ref().map(|directory| draw(&cases, Path::new(directory)));
     let (untimed, timed): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.row.task_us == 0);
-    let rows = |cases: &[&Case]| cases.iter().map(|case| case.row(plan.transport)).collect();
-    let costs = cases.iter().flat_map(Case::costs).collect();
+    let rows = |cases: &[&Case]| cases.iter().filter_map(|case| case.row(transport)).collect();
+    let table = |key, title, rows, legend| Table { key, title, rows, legend };
+    let timed_title = "Tasks that take time: tasks per second, and the cost against the most in flight";
     let report = Report {
         study: "pipeline",
         about: format!(
-            "8 B tasks through 4 workers over {}, 6 processes, n = {}",
-            name(&plan.transport),
-            plan.repeat_count
+            "8 B tasks through 4 workers over {}, 6 processes, n = {repeat_count}",
+            name(&transport)
         ),
         setting,
         tables: vec![
-            Table {
-                key: "cases",
-                title: "Tasks per second (median [min-max])",
-                rows: rows(&untimed),
-                legend: "",
-            },
-            Table {
-                key: "timed_cases",
-                title: "Tasks that take time: tasks per second, and the cost against the most in flight",
-                rows: rows(&timed),
-                legend: "",
-            },
-            Table { key: "costs", title: "Costs", rows: costs, legend: LEGEND },
+            table("cases", "Tasks per second (median [min-max])", rows(&untimed), ""),
+            table("timed_cases", timed_title, rows(&timed), ""),
+            table("costs", "Costs", cases.iter().flat_map(Case::costs).collect(), LEGEND),
         ],
         conclusion: cases.iter().filter_map(Case::verdict).chain(windows).collect(),
         charts: chart.transpose()?.unwrap_or_default(),
@@ -84,14 +66,9 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.common.json)
 }
 
-/// A contender of the charts: its colour, whether its line is dashed, and its rate in a row.
-type Contender = (&'static str, Color, bool, fn(&Case) -> Option<Spread>);
-
-const CONTENDERS: [Contender; 3] = [
-    ("hairstreak, window", BLUE, false, |case| Some(case.ours)),
-    ("libzmq, batches", ORANGE, true, |case| case.rival),
-    ("libzmq, REQ/REP blocks", GREEN, true, |case| case.blocks),
-];
+/// The contenders of the charts, in the order of [`Case::samples`]: the colour, and whether the line is dashed.
+const CONTENDERS: [(Scheme, Color, bool); 3] =
+    [(Scheme::Window, BLUE, false), (Scheme::Batches, ORANGE, true), (Scheme::Blocks, GREEN, true)];
 
 /// Draws the chart of the source into `directory`, once for each time that tasks take, and returns the files: tasks per second
 /// over the number in flight, with a line for each contender.
@@ -101,12 +78,12 @@ fn draw(cases: &[Case], directory: &Path) -> Result<Vec<String>> {
             0 => ("pipeline.svg".to_owned(), String::new()),
             task_us => (format!("pipeline-{task_us}-us.svg"), format!(", each of {task_us} us")),
         };
-        let lines = CONTENDERS.map(|(label, color, is_dashed, rate)| {
-            let points = cases.iter().enumerate();
-            let points =
-                points.filter_map(|(index, case)| Some((index as f64, rate(case)?.median))).collect();
-            Line { label: label.to_owned(), color, is_dashed, points }
+        let lines = CONTENDERS.iter().enumerate().map(|(contender, &(scheme, color, is_dashed))| {
+            let point = |(x, case): (usize, &Case)| Some((x as f64, case.rate(contender)?.median));
+            let points = cases.iter().enumerate().filter_map(point).collect();
+            Line { label: scheme.text().to_owned(), color, is_dashed, points }
         });
+        let lines: Vec<Line> = lines.collect();
         let labels = cases.iter().map(|case| match case.row.in_flight_count {
             UNBOUNDED_COUNT => "unbounded".to_owned(),
             count => count.to_string(),
@@ -114,7 +91,7 @@ fn draw(cases: &[Case], directory: &Path) -> Result<Vec<String>> {
         let x = Axis::labels("tasks in flight", labels.collect());
         let title = format!("Tasks per second by tasks in flight{each}");
         // Rates by powers of ten, because they span four.
-        let chart = Chart { title, x, y: Axis::log_over("", &lines), lines: lines.into() };
+        let chart = Chart { title, x, y: Axis::log_over("", &lines), lines };
         Ok(chart.draw(&directory.join(file))?)
     });
     charts.collect()

@@ -1,191 +1,153 @@
 //! The rival's two pipelines on libzmq: batches with an acknowledgement each, and blocks by REQ and REP.
 //!
+//! A batch is a message for each task, and one acknowledgement, from the sink to the ventilator. A block is one message
+//! with its tasks; its reply goes from the sink through the worker to the ventilator.
+//!
 //! Members greet each other before the clock starts, so that all workers are there: the ventilator sends a greeting at a time,
 //! and hears from the sink which worker got the greeting. A greeting is shorter than any task; that of a worker has one
 //! byte more than there are workers before it.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail, ensure};
 
-use super::super::sample::{Measurement, Role, Scheme, TASK_SIZE, Task, WORKER_COUNT};
-use super::entry::{LOOK_INTERVAL, Meter, PATIENCE, check_size, end, endpoint, next};
+use super::super::plan::{Scheme, TASK_SIZE, WORKER_COUNT};
+use super::super::sample::{Role, Task};
 use super::work::Work;
-use crate::frame::processes::Answer;
-use crate::sample::{LibzmqContext, LibzmqType};
+use crate::frame::processes::{Answer, report};
+use crate::frame::{Measurement, Meter};
+use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
+
+/// The longest wait for a message. Nothing takes that long: the message was lost.
+pub(super) const PATIENCE: Duration = Duration::from_secs(40);
+/// Interval at which a worker without tasks looks for the order to finish.
+const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 pub(super) fn take_part(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
     let context = LibzmqContext::new(&task.libzmq)?;
-    match (task.scheme, task.role) {
-        (Scheme::Blocks, Role::Ventilator) => ventilate_blocks(&context, task, orders),
-        (Scheme::Blocks, Role::Sink) => collect_blocks(&context, task, orders),
-        (Scheme::Blocks, Role::Worker(number)) => work_blocks(&context, task, number, orders),
-        (_, Role::Ventilator) => ventilate_batches(&context, task, orders),
-        (_, Role::Sink) => collect_batches(&context, task, orders),
-        (_, Role::Worker(number)) => work_batches(&context, task, number, orders),
+    match task.role {
+        Role::Ventilator => ventilate(&context, task, orders),
+        Role::Sink => collect(&context, task, orders),
+        Role::Worker(number) => work(&context, task, number, orders),
     }
 }
 
-fn ventilate_batches(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let tasks = context.socket(LibzmqType::Push)?;
-    let mut acknowledgements = context.socket(LibzmqType::Pull)?;
-    acknowledgements.set_patience(PATIENCE)?;
-    let bound = vec![
-        tasks.bind(&task.transport.free_endpoint("tasks"))?,
-        acknowledgements.bind(&task.transport.free_endpoint("acknowledgements"))?,
-    ];
+fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
+    let is_block = task.scheme == Scheme::Blocks;
+    // Tasks leave by the first socket, and acknowledgements come to the last one.
+    let types: &[_] = match is_block {
+        true => &[(LibzmqType::Req, "tasks")],
+        false => &[(LibzmqType::Push, "tasks"), (LibzmqType::Pull, "acknowledgements")],
+    };
+    let (mut sockets, mut bound, last) = (Vec::new(), Vec::new(), types.len() - 1);
+    for &(socket_type, name) in types {
+        let socket = context.socket(socket_type)?;
+        socket.set_patience(PATIENCE)?;
+        bound.push(socket.bind(&task.transport.free_endpoint(name))?);
+        sockets.push(socket);
+    }
     Answer::<Measurement>::Bound(bound).print()?;
     let mut greetings = Greetings::default();
     while !greetings.are_complete() {
-        tasks.send(GREETING)?;
-        greetings.hear(next(&mut acknowledgements, "greetings", 0, 1)?)?;
+        sockets[0].send(GREETING)?;
+        greetings.hear(next(&mut sockets[last], "greetings", 0, 1)?)?;
     }
     let mut meter = Meter::default();
     meter.begin()?;
-    let mut sent = 0;
+    let (mut sent, mut block) = (0, Vec::new());
     while sent < task.task_count {
-        let end = task.task_count.min(sent + task.in_flight_count);
-        (sent..end).try_for_each(|number: u64| tasks.send(&number.to_le_bytes()))?;
-        let size = next(&mut acknowledgements, "tasks acknowledged", sent, task.task_count)?;
+        let end = task.task_count.min(sent + task.row.in_flight_count);
+        if is_block {
+            block.clear();
+            (sent..end).for_each(|number: u64| block.extend_from_slice(&number.to_le_bytes()));
+            sockets[0].send(&block)?;
+        } else {
+            let tasks = &sockets[0];
+            (sent..end).try_for_each(|number: u64| tasks.send(&number.to_le_bytes()))?;
+        }
+        let size = next(&mut sockets[last], "tasks acknowledged", sent, task.task_count)?;
         check_size("an acknowledgement", size, 0)?;
         sent = end;
     }
-    end(&meter, sent, orders)
+    report(meter.end(sent)?, orders)
 }
 
-fn work_batches(
-    context: &LibzmqContext,
-    task: &Task,
-    number: usize,
-    orders: &mpsc::Receiver<()>,
-) -> Result<()> {
-    let mut tasks = context.socket(LibzmqType::Pull)?;
-    let results = context.socket(LibzmqType::Push)?;
-    results.connect(endpoint(task, 2)?)?;
+fn work(context: &LibzmqContext, task: &Task, number: usize, orders: &mpsc::Receiver<()>) -> Result<()> {
+    let is_block = task.scheme == Scheme::Blocks;
+    let [from, .., to] = &task.endpoints[..] else { bail!("a worker has no endpoints") };
+    let types =
+        if is_block { [LibzmqType::Rep, LibzmqType::Req] } else { [LibzmqType::Pull, LibzmqType::Push] };
+    let (mut tasks, mut results) = (context.socket(types[0])?, context.socket(types[1])?);
+    results.set_patience(PATIENCE)?;
+    results.connect(to)?;
     tasks.set_patience(LOOK_INTERVAL)?;
-    tasks.connect(endpoint(task, 0)?)?;
-    let mut meter = Meter::default();
-    let mut work = Work::new(task.task_us)?;
-    let mut count = 0;
+    tasks.connect(from)?;
+    let (mut meter, mut work, mut count) = (Meter::default(), Work::new(task.row.task_us)?, 0);
     loop {
         match tasks.receive_in_time()? {
-            Some(TASK_SIZE) => {
+            None if orders.try_recv().is_ok() => return report(meter.end(count)?, orders),
+            None => continue,
+            Some(size) if Greetings::includes(size) => results.send(Greetings::of_worker(number))?,
+            Some(size) => {
                 meter.begin()?;
                 work.carry_out()?;
                 tasks.pass_on(&results)?;
-                count += 1;
-            }
-            Some(size) => {
-                check_size("a task", size, GREETING.len())?;
-                results.send(Greetings::of_worker(number))?;
-            }
-            None if orders.try_recv().is_ok() => return Answer::Measured(meter.end(count)?).print(),
-            None => {}
-        }
-    }
-}
-
-fn collect_batches(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let mut results = context.socket(LibzmqType::Pull)?;
-    let acknowledgements = context.socket(LibzmqType::Push)?;
-    acknowledgements.connect(endpoint(task, 1)?)?;
-    results.set_patience(PATIENCE)?;
-    Answer::<Measurement>::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
-    let mut meter = Meter::default();
-    let mut count = 0;
-    while count < task.task_count {
-        match next(&mut results, "results", count, task.task_count)? {
-            TASK_SIZE => {
-                meter.begin()?;
-                count += 1;
-                if count.is_multiple_of(task.in_flight_count) || count == task.task_count {
-                    acknowledgements.send(&[])?;
-                }
-            }
-            size if Greetings::includes(size) => results.pass_on(&acknowledgements)?,
-            size => check_size("a result", size, TASK_SIZE)?,
-        }
-    }
-    end(&meter, count, orders)
-}
-
-fn ventilate_blocks(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let mut tasks = context.socket(LibzmqType::Req)?;
-    tasks.set_patience(PATIENCE)?;
-    // The sink connects to nothing here; the second endpoint is only for receivers that expect two.
-    let bound = tasks.bind(&task.transport.free_endpoint("tasks"))?;
-    Answer::<Measurement>::Bound(vec![bound.clone(), bound]).print()?;
-    let mut greetings = Greetings::default();
-    while !greetings.are_complete() {
-        tasks.send(GREETING)?;
-        greetings.hear(next(&mut tasks, "greetings", 0, 1)?)?;
-    }
-    let mut meter = Meter::default();
-    meter.begin()?;
-    let mut sent = 0;
-    let mut block = Vec::new();
-    while sent < task.task_count {
-        let end = task.task_count.min(sent + task.in_flight_count);
-        block.clear();
-        (sent..end).for_each(|number: u64| block.extend_from_slice(&number.to_le_bytes()));
-        tasks.send(&block)?;
-        check_size("a reply", next(&mut tasks, "tasks replied to", sent, task.task_count)?, 0)?;
-        sent = end;
-    }
-    end(&meter, sent, orders)
-}
-
-fn work_blocks(
-    context: &LibzmqContext,
-    task: &Task,
-    number: usize,
-    orders: &mpsc::Receiver<()>,
-) -> Result<()> {
-    let mut tasks = context.socket(LibzmqType::Rep)?;
-    let mut results = context.socket(LibzmqType::Req)?;
-    results.set_patience(PATIENCE)?;
-    results.connect(endpoint(task, 2)?)?;
-    tasks.set_patience(LOOK_INTERVAL)?;
-    tasks.connect(endpoint(task, 0)?)?;
-    let mut meter = Meter::default();
-    let mut count = 0;
-    loop {
-        match tasks.receive_in_time()? {
-            Some(size) if Greetings::includes(size) => {
-                results.send(GREETING)?;
-                check_size("a reply", next(&mut results, "greetings", 0, 1)?, 0)?;
-                tasks.send(Greetings::of_worker(number))?;
-            }
-            Some(size) => {
-                meter.begin()?;
-                tasks.pass_on(&results)?;
-                check_size("a reply", next(&mut results, "results taken", count, task.task_count)?, 0)?;
-                results.pass_on(&tasks)?;
                 count += (size / TASK_SIZE) as u64;
             }
-            None if orders.try_recv().is_ok() => return Answer::Measured(meter.end(count)?).print(),
-            None => {}
+        }
+        if is_block {
+            next(&mut results, "tasks replied to", count, task.task_count)?;
+            results.pass_on(&tasks)?;
         }
     }
 }
 
-fn collect_blocks(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let mut results = context.socket(LibzmqType::Rep)?;
+fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
+    let is_block = task.scheme == Scheme::Blocks;
+    let mut results = context.socket(if is_block { LibzmqType::Rep } else { LibzmqType::Pull })?;
+    let acknowledgements = match &task.endpoints[..] {
+        [_, to] if !is_block => {
+            let socket = context.socket(LibzmqType::Push)?;
+            socket.connect(to)?;
+            Some(socket)
+        }
+        _ => None,
+    };
     results.set_patience(PATIENCE)?;
     Answer::<Measurement>::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
-    let mut meter = Meter::default();
-    let mut count = 0;
+    let (mut meter, mut count) = (Meter::default(), 0);
     while count < task.task_count {
         let size = next(&mut results, "results", count, task.task_count)?;
-        if !Greetings::includes(size) {
-            meter.begin()?;
-            let expected = task.in_flight_count.min(task.task_count - count);
-            check_size("a block of results", size, expected as usize * TASK_SIZE)?;
-            count += expected;
+        if Greetings::includes(size) {
+            match &acknowledgements {
+                Some(acknowledgements) => results.pass_on(acknowledgements)?,
+                None => results.send_back()?,
+            }
+            continue;
         }
-        results.send(&[])?;
+        meter.begin()?;
+        let expected = if is_block { task.row.in_flight_count.min(task.task_count - count) } else { 1 };
+        check_size("results", size, expected as usize * TASK_SIZE)?;
+        count += expected;
+        if count.is_multiple_of(task.row.in_flight_count) || count == task.task_count {
+            acknowledgements.as_ref().unwrap_or(&results).send(&[])?;
+        }
     }
-    end(&meter, count, orders)
+    report(meter.end(count)?, orders)
+}
+
+pub(super) fn check_size(what: &'static str, size: usize, expected: usize) -> Result<()> {
+    ensure!(size == expected, "{what} of {size} bytes came where {expected} were sent");
+    Ok(())
+}
+
+/// Receives a message and returns its size. `came` of `expected` messages came before.
+fn next(socket: &mut LibzmqHandle, what: &'static str, came: u64, expected: u64) -> Result<usize> {
+    let seconds = PATIENCE.as_secs();
+    socket
+        .receive_in_time()?
+        .with_context(|| format!("nothing came for {seconds} s, {came} of {expected} {what} did"))
 }
 
 /// The workers that the ventilator has heard of.

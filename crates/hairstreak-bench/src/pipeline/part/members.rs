@@ -5,31 +5,28 @@ use std::sync::mpsc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::super::plan::window;
-use super::super::sample::{Measurement, Role, Scheme, TASK_SIZE, Task, WORKER_COUNT};
-use super::entry::{Meter, PATIENCE, check_size, end, endpoint};
-use super::libzmq;
+use super::super::plan::{Scheme, TASK_SIZE, WORKER_COUNT};
+use super::super::sample::{Role, Task};
+use super::libzmq::{self, PATIENCE, check_size};
 use super::work::Work;
-use crate::frame::processes::{Answer, orders};
+use crate::frame::processes::{Answer, orders, report};
+use crate::frame::{Measurement, Meter};
 
 /// Takes part in a sample with `task`, which is JSON.
 pub fn take_part(task: &str) -> Result<()> {
     let task: Task = serde_json::from_str(task).context("not a task")?;
     let orders = orders();
-    if task.scheme == Scheme::Window {
-        return run(&task, &orders).context("hairstreak");
+    if task.scheme != Scheme::Window {
+        return libzmq::take_part(&task, &orders).context("libzmq");
     }
-    libzmq::take_part(&task, &orders).context("libzmq")
-}
-
-fn run(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let window = window(task.in_flight_count).map_or(Window::Auto, |count| Window::Count(count as usize));
+    let window = task.row.window().map_or(Window::Auto, |count| Window::Count(count as usize));
     let options = PipelineOptions { window, ..PipelineOptions::default() };
-    match task.role {
-        Role::Ventilator => ventilate(task, &options, orders),
-        Role::Sink => collect(task, &options, orders),
-        Role::Worker(_) => work(task, &options, orders),
-    }
+    let part = match task.role {
+        Role::Ventilator => ventilate,
+        Role::Sink => collect,
+        Role::Worker(_) => work,
+    };
+    part(&task, &options, &orders).context("hairstreak")
 }
 
 fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<()> {
@@ -43,31 +40,29 @@ fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>
     meter.begin()?;
     (0..task.task_count).try_for_each(|number: u64| ventilator.send(&number.to_le_bytes()))?;
     let finished = ventilator.finish(PATIENCE)?;
-    end(&meter, finished.count, orders)
+    report(meter.end(finished.count)?, orders)
 }
 
 fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let worker = Worker::connect(endpoint(task, 0)?, endpoint(task, 2)?, options)?;
-    let mut meter = Meter::default();
-    let mut work = Work::new(task.task_us)?;
-    let mut outcome = Ok(());
-    let report = worker.run(|_| {
+    let [tasks, .., results] = &task.endpoints[..] else { bail!("a worker has no endpoints") };
+    let worker = Worker::connect(tasks, results, options)?;
+    let (mut meter, mut work, mut outcome) = (Meter::default(), Work::new(task.row.task_us)?, Ok(()));
+    let done = worker.run(|_| {
         if outcome.is_ok() {
             outcome = meter.begin().and_then(|()| Ok(work.carry_out()?));
         }
         Reply::Same
     })?;
     outcome?;
-    end(&meter, report.result_count, orders)
+    report(meter.end(done.result_count)?, orders)
 }
 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let mut sink = Sink::bind(&task.transport.free_endpoint("results"), endpoint(task, 1)?, options)?;
+    let [.., control] = &task.endpoints[..] else { bail!("a sink has no endpoints") };
+    let mut sink = Sink::bind(&task.transport.free_endpoint("results"), control, options)?;
     Answer::<Measurement>::Bound(vec![sink.endpoint().to_string()]).print()?;
-    let mut meter = Meter::default();
-    let mut roll = Roll::new(task.task_count);
-    let mut count = 0;
-    let mut results = Vec::new();
+    let (mut meter, mut roll) = (Meter::default(), Roll::new(task.task_count));
+    let (mut count, mut results) = (0, Vec::new());
     while sink.recv_many(&mut results)? > 0 {
         meter.begin()?;
         for done in &results {
@@ -79,14 +74,13 @@ fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) 
         results.clear();
     }
     roll.verify()?;
-    end(&meter, count, orders)
+    report(meter.end(count)?, orders)
 }
 
 /// The tasks that had a result, a bit each.
 struct Roll {
     words: Vec<u64>,
     task_count: u64,
-    come: u64,
     surplus: u64,
     first_surplus: Option<u64>,
 }
@@ -94,17 +88,14 @@ struct Roll {
 impl Roll {
     fn new(task_count: u64) -> Self {
         let words = vec![0; task_count.div_ceil(64) as usize];
-        Self { words, task_count, come: 0, surplus: 0, first_surplus: None }
+        Self { words, task_count, surplus: 0, first_surplus: None }
     }
 
     #[inline]
     fn mark(&mut self, number: u64) {
         let bit = 1 << (number % 64);
         match self.words.get_mut((number / 64) as usize) {
-            Some(word) if number < self.task_count && *word & bit == 0 => {
-                *word |= bit;
-                self.come += 1;
-            }
+            Some(word) if number < self.task_count && *word & bit == 0 => *word |= bit,
             _ => {
                 self.surplus += 1;
                 self.first_surplus.get_or_insert(number);
@@ -113,7 +104,8 @@ impl Roll {
     }
 
     fn verify(&self) -> Result<()> {
-        let missing = self.task_count - self.come;
+        let come: u64 = self.words.iter().map(|word| u64::from(word.count_ones())).sum();
+        let missing = self.task_count - come;
         if missing == 0 && self.surplus == 0 {
             return Ok(());
         }
