@@ -31,54 +31,14 @@ const SETTLE_TIME: Duration = Duration::from_secs(3);
 const RELAY_BYTES_MAX: f64 = 4096.0;
 const NODE_BYTES_MAX: f64 = 3072.0;
 
-/// Measures and prints.
 const LEGEND: &str = "\
 Bytes are the server's memory for each connection. Idle is the processor time of a server without traffic, in per cent of a core. \
 Round trips a second of one connection, alone and beside the others: at least 90% of the rate alone.";
 
-/// The figures of a server.
-struct Case {
-    server: &'static str,
-    connection_count: usize,
-    connects_per_s: f64,
-    bytes_per_connection: f64,
-    /// The most bytes that a connection may cost.
-    bytes_target: f64,
-    idle_cpu_percent: f64,
-    /// PINGs of the node to its idle peers.
-    pings_per_s: Option<f64>,
-    /// Round trips of one connection.
-    alone_per_s: Option<Spread>,
-    beside_per_s: Option<Spread>,
-}
-
-impl Case {
-    fn row(&self) -> Row {
-        let whole = |value: f64| format!("{value:.0}");
-        let both = self.beside_per_s.zip(self.alone_per_s);
-        let beside_percent = both.map(|(beside, alone)| 100.0 * beside.median / alone.median);
-        Row::default()
-            .show("server", "server", Value::text(self.server))
-            .show("connection_count", "connections", Value::count(self.connection_count))
-            .show("connects_per_s", "opened/s", Value::figure(self.connects_per_s, rate))
-            .show("bytes_per_connection", "bytes", Value::figure(self.bytes_per_connection, whole))
-            .show("bytes_target", "at most", Value::figure(self.bytes_target, whole))
-            .show(
-                "idle_cpu_percent",
-                "idle",
-                Value::figure(self.idle_cpu_percent, |cpu| format!("{cpu:.2}%")),
-            )
-            .show("pings_per_s", "PINGs/s", Value::figure(self.pings_per_s, whole))
-            .show("alone_per_s", "alone/s", Value::spread(self.alone_per_s, whole))
-            .show("beside_per_s", "beside/s", Value::spread(self.beside_per_s, whole))
-            .show("beside_percent", "of alone", Value::percent(beside_percent))
-    }
-}
-
 /// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
     let setting = Setting::new(Vec::new(), Vec::new());
-    let rows = [relay(settings)?, node(settings, 1)?, node(settings, 0)?];
+    let rows = vec![relay(settings)?, node(settings, 1)?, node(settings, 0)?];
     let (window_count, window) = windows(settings);
     let mail = mail::measure(window_count, window)?;
     let report = Report {
@@ -86,7 +46,7 @@ pub fn run(settings: &Settings) -> Result<()> {
         setting,
         about: "connections".to_owned(),
         tables: vec![
-            Table { key: "rows", title: "", rows: rows.iter().map(Case::row).collect(), legend: LEGEND },
+            Table { key: "rows", title: "", rows, legend: LEGEND },
             Table { key: "mail", title: "Letters between two event loops", rows: mail, legend: "" },
         ],
         conclusion: Vec::new(),
@@ -95,82 +55,94 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.json)
 }
 
-/// Returns the time for which the idle server is watched.
-fn idle_time(settings: &Settings) -> Duration {
-    Duration::from_secs(if settings.quick { 5 } else { 30 })
-}
-
 /// Returns the number of measurements, and the length of each.
 fn windows(settings: &Settings) -> (u32, Duration) {
     if settings.quick { (3, Duration::from_millis(100)) } else { (5, Duration::from_secs(1)) }
 }
 
-fn relay(settings: &Settings) -> Result<Case> {
-    let far = TcpListener::bind("127.0.0.1:0")?;
-    let onward = far.local_addr()?;
-    let server = Running::start(ServerKind::Relay(onward))?;
-    let (window_count, window) = windows(settings);
-    let measure = |way: &mut Way| {
-        let windows = (0..window_count).map(|_| way.round_trips(window));
-        windows.collect::<Result<Vec<f64>, _>>()
-    };
-    let mut good = Way::open(server.address, &far)?;
-    let mut alone = measure(&mut good)?;
-
-    let way_count = (settings.connection_count / 2).saturating_sub(1).max(1);
+/// Opens `count` connections with `open`, and adds their figures to the row. `idle` waits, and returns the number of
+/// PINGs that came.
+fn measure_idle<T>(
+    row: Row,
+    settings: &Settings,
+    server: &Running,
+    (count, bytes_target): (usize, f64),
+    open: impl FnOnce() -> Result<T>,
+    idle: impl Fn(&mut T, Duration) -> Result<Option<u64>>,
+) -> Result<(Row, T)> {
     let before = server.resident_bytes()?;
     let start = Instant::now();
-    let ways = (0..way_count).map(|_| Way::open(server.address, &far));
-    let ways = ways.collect::<Result<Vec<_>, _>>()?;
-    let connects_per_s = (2 * way_count) as f64 / start.elapsed().as_secs_f64();
-    let beside = measure(&mut good)?;
-    std::thread::sleep(SETTLE_TIME);
+    let mut connections = open()?;
+    let connects_per_s = count as f64 / start.elapsed().as_secs_f64();
+    idle(&mut connections, SETTLE_TIME)?;
     let memory = server.resident_bytes()?.saturating_sub(before);
     let cpu_before = server.cpu_s()?;
-    let idle = idle_time(settings);
-    std::thread::sleep(idle);
-    let idle_cpu_s = server.cpu_s()? - cpu_before;
+    let idle_s = if settings.quick { 5.0 } else { 30.0 };
+    let ping_count = idle(&mut connections, Duration::from_secs_f64(idle_s))?;
+    let idle_cpu_percent = 100.0 * (server.cpu_s()? - cpu_before) / idle_s;
+    let pings_per_s = ping_count.map(|count| count as f64 / idle_s);
+    let row = row
+        .show("connects_per_s", "opened/s", Value::figure(connects_per_s, rate))
+        .show("bytes_per_connection", "bytes", Value::figure(memory as f64 / count as f64, whole))
+        .show("bytes_target", "at most", Value::figure(bytes_target, whole))
+        .show("idle_cpu_percent", "idle", Value::figure(idle_cpu_percent, |cpu| format!("{cpu:.2}%")))
+        .show("pings_per_s", "PINGs/s", Value::figure(pings_per_s, whole));
+    Ok((row, connections))
+}
+
+/// The first values of a row.
+fn named(server: &'static str, connection_count: usize) -> Row {
+    Row::default().show("server", "server", Value::text(server)).show(
+        "connection_count",
+        "connections",
+        Value::count(connection_count),
+    )
+}
+
+/// Adds the round trips of one connection, alone and beside the others.
+fn add_round_trips(row: Row, alone: Vec<f64>, beside: Vec<f64>) -> Row {
+    let (alone, beside) = (Spread::of(alone), Spread::of(beside));
+    let percent = beside.zip(alone).map(|(beside, alone)| 100.0 * beside.median / alone.median);
+    row.show("alone_per_s", "alone/s", Value::spread(alone, whole))
+        .show("beside_per_s", "beside/s", Value::spread(beside, whole))
+        .show("beside_percent", "of alone", Value::percent(percent))
+}
+
+fn whole(value: f64) -> String {
+    format!("{value:.0}")
+}
+
+fn relay(settings: &Settings) -> Result<Row> {
+    let far = TcpListener::bind("127.0.0.1:0")?;
+    let server = Running::start(ServerKind::Relay(far.local_addr()?))?;
+    let (window_count, window) = windows(settings);
+    let mut way = Way::open(server.address, &far)?;
+    let mut measure = || (0..window_count).map(|_| way.round_trips(window)).collect::<Result<Vec<f64>>>();
+    let mut alone = measure()?;
+    let way_count = (settings.connection_count / 2).saturating_sub(1).max(1);
+    let row = named("relay", 2 * (way_count + 1));
+    let open = || (0..way_count).map(|_| Way::open(server.address, &far)).collect::<Result<Vec<_>>>();
+    let idle = |_: &mut Vec<Way>, time| {
+        std::thread::sleep(time);
+        Ok(None)
+    };
+    let (row, ways) = measure_idle(row, settings, &server, (2 * way_count, RELAY_BYTES_MAX), open, idle)?;
+    let beside = measure()?;
     drop(ways);
     std::thread::sleep(SETTLE_TIME);
     // The machine drifts: before and after count as alone.
-    alone.extend(measure(&mut good)?);
-    Ok(Case {
-        server: "relay",
-        connection_count: 2 * (way_count + 1),
-        connects_per_s,
-        bytes_per_connection: memory as f64 / (2 * way_count) as f64,
-        bytes_target: RELAY_BYTES_MAX,
-        idle_cpu_percent: 100.0 * idle_cpu_s / idle.as_secs_f64(),
-        pings_per_s: None,
-        alone_per_s: Spread::of(alone),
-        beside_per_s: Spread::of(beside),
-    })
+    alone.extend(measure()?);
+    Ok(add_round_trips(row, alone, beside))
 }
 
-fn node(settings: &Settings, minor: u8) -> Result<Case> {
+fn node(settings: &Settings, minor: u8) -> Result<Row> {
     let server = Running::start(ServerKind::Node)?;
     // The first connection of all allocates memory that is not counted here.
     let _first = Peers::connect(server.address, 1, minor)?;
     let count = settings.connection_count.max(2) - 1;
-    let before = server.resident_bytes()?;
-    let start = Instant::now();
-    let mut peers = Peers::connect(server.address, count, minor)?;
-    let connects_per_s = count as f64 / start.elapsed().as_secs_f64();
-    peers.idle(SETTLE_TIME)?;
-    let memory = server.resident_bytes()?.saturating_sub(before);
-    let (cpu_before, pings_before) = (server.cpu_s()?, peers.ping_count);
-    let idle = idle_time(settings);
-    peers.idle(idle)?;
-    let (idle_cpu_s, pings) = (server.cpu_s()? - cpu_before, peers.ping_count - pings_before);
-    Ok(Case {
-        server: if minor == 0 { "node, ZMTP 3.0 peers" } else { "node, ZMTP 3.1 peers" },
-        connection_count: count + 1,
-        connects_per_s,
-        bytes_per_connection: memory as f64 / count as f64,
-        bytes_target: NODE_BYTES_MAX,
-        idle_cpu_percent: 100.0 * idle_cpu_s / idle.as_secs_f64(),
-        pings_per_s: Some(pings as f64 / idle.as_secs_f64()),
-        alone_per_s: None,
-        beside_per_s: None,
-    })
+    let row = named(if minor == 0 { "node, ZMTP 3.0 peers" } else { "node, ZMTP 3.1 peers" }, count + 1);
+    let open = || Peers::connect(server.address, count, minor);
+    let idle = |peers: &mut Peers, time| peers.idle(time).map(Some);
+    let (row, _peers) = measure_idle(row, settings, &server, (count, NODE_BYTES_MAX), open, idle)?;
+    Ok(add_round_trips(row, Vec::new(), Vec::new()))
 }

@@ -53,8 +53,6 @@ const PONG: &[u8] = b"\x04\x05\x04PONG";
 pub(super) struct Peers {
     streams: Vec<TcpStream>,
     poller: Poller,
-    /// PINGs that were answered.
-    pub ping_count: u64,
 }
 
 impl Peers {
@@ -67,22 +65,22 @@ impl Peers {
             poller.add(&stream, index as u64, Interest::Edges)?;
             streams.push(stream);
         }
-        Ok(Peers { streams, poller, ping_count: 0 })
+        Ok(Peers { streams, poller })
     }
 
-    /// Answers PINGs for as long as `time`.
-    pub fn idle(&mut self, time: Duration) -> Result<()> {
+    /// Answers PINGs for as long as `time`. Returns their number.
+    pub fn idle(&mut self, time: Duration) -> Result<u64> {
         let end = Instant::now() + time;
-        let mut ready = Vec::new();
+        let (mut ready, mut ping_count) = (Vec::new(), 0);
         loop {
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Ok(());
+                return Ok(ping_count);
             }
             ready.clear();
             self.poller.wait(Some(left), |event| ready.push(event.token as usize))?;
             for index in &ready {
-                self.ping_count += answer(&mut self.streams[*index])?;
+                ping_count += answer(&mut self.streams[*index])?;
             }
         }
     }

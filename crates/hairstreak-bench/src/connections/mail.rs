@@ -7,7 +7,7 @@ use std::net::TcpListener;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result};
 use hairstreak_transport::Stream;
 use hairstreak_transport::event_loop::{Address, Context, EventLoops, Handle, LoopOptions, Protocol};
 use thiserror::Error;
@@ -33,16 +33,11 @@ enum Mail {
 
 /// One of the two connections. Its bytes are not used.
 struct Party {
-    tell: SyncSender<Told>,
+    /// Takes the address of this connection: when there is one, and after each run.
+    tell: SyncSender<Address>,
     partner: Option<Address>,
     batch_size: u32,
     batches_left: u32,
-}
-
-/// A message of a connection to the benchmark.
-enum Told {
-    Here(Address),
-    Done,
 }
 
 /// The benchmark is gone.
@@ -54,7 +49,7 @@ impl Party {
     fn send_batch(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
         let Some(partner) = self.partner else { return Err(Alone) };
         if self.batches_left == 0 {
-            return self.tell.try_send(Told::Done).map_err(|_| Alone);
+            return self.handle_start(context);
         }
         self.batches_left -= 1;
         for number in 1..=self.batch_size {
@@ -69,7 +64,7 @@ impl Protocol for Party {
     type Error = Alone;
 
     fn handle_start(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
-        self.tell.try_send(Told::Here(context.address())).map_err(|_| Alone)
+        self.tell.try_send(context.address()).map_err(|_| Alone)
     }
 
     fn handle_bytes(&mut self, _context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
@@ -108,7 +103,7 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
         let party = Party { tell: tell.clone(), partner: None, batch_size: 0, batches_left: 0 };
         let stream = Stream::connect_tcp(there)?;
         handle.add(Some(loop_index), stream, party);
-        parties.push(address(&told)?);
+        parties.push(next(&told, PATIENCE)?);
     }
     handle.send(parties[0], Mail::Partner(parties[1]));
     handle.send(parties[1], Mail::Partner(parties[0]));
@@ -140,25 +135,20 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn address(told: &Receiver<Told>) -> Result<Address> {
-    match told.recv_timeout(PATIENCE) {
-        Ok(Told::Here(address)) => Ok(address),
-        _ => bail!("no answer between two event loops in time"),
-    }
+fn next(told: &Receiver<Address>, patience: Duration) -> Result<Address> {
+    told.recv_timeout(patience).context("no answer between two event loops in time")
 }
 
 /// Sends `batch_count` batches. Returns the time until the last one was answered.
 fn run(
     handle: &Handle<Party>,
-    told: &Receiver<Told>,
+    told: &Receiver<Address>,
     from: Address,
     batch_size: u32,
     batch_count: u32,
 ) -> Result<Duration> {
     let start = Instant::now();
     handle.send(from, Mail::Run { batch_size, batch_count });
-    match told.recv_timeout(PATIENCE + Duration::from_secs(60)) {
-        Ok(Told::Done) => Ok(start.elapsed()),
-        _ => bail!("no answer between two event loops in time"),
-    }
+    next(told, PATIENCE + Duration::from_secs(60))?;
+    Ok(start.elapsed())
 }

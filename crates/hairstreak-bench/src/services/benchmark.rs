@@ -3,10 +3,9 @@
 use anyhow::Result;
 
 use super::part::{CAPACITY, PLAIN_CAPACITY, YIELD_US};
-use super::plan::ServiceCase;
-use super::plan::{self, Plan, Settings};
+use super::plan::{self, ServiceCase, Settings};
 use super::sample::{Sample, Subject};
-use crate::frame::{Report, Row, Spread, Table, Value, rate, short, take_turns};
+use crate::frame::{Measurement, Report, Row, Spread, Table, Value, name, rate, short, take_turns};
 use crate::sample::{self, RIVAL_NAME};
 
 const LEGEND: &str = "\
@@ -15,9 +14,9 @@ of tripping the one process is client, proxy and worker; workers are taken toget
 
 /// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
-    let plan = Plan::new(settings);
+    let plan = settings.rows();
     let mut setting = sample::setting(&settings.rival);
-    let has = |case| plan.rows.iter().any(|row| row.case == case);
+    let has = |case| plan.iter().any(|row| row.case == case);
     if has(ServiceCase::Tripping) {
         setting.notes.push(format!(
             "through a proxy ours yields the processor for {YIELD_US} us before it sleeps (yield_us); all else is as by default"
@@ -38,28 +37,44 @@ pub fn run(settings: &Settings) -> Result<()> {
         setting.notes.push("plain workers are the rival's, and were left out with it".to_owned());
     }
     let mut subjects = Vec::new();
-    for &row in &plan.rows {
-        let request_count = plan.request_count(row);
-        let libzmq = &settings.rival.libzmq;
-        let schemes = row.schemes(setting.has_rival()).iter();
-        subjects.extend(schemes.map(|&scheme| Subject { scheme, row, request_count, libzmq }));
+    for &row in &plan {
+        let (request_count, libzmq) = (settings.request_count(row), &settings.rival.libzmq);
+        let schemes = row.schemes(setting.has_rival()).into_iter();
+        subjects.extend(schemes.map(|scheme| Subject { scheme, row, request_count, libzmq }));
     }
-    let samples = take_turns("services", plan.repeat_count, &subjects, Subject::sample)?;
+    let repeat_count = settings.repeat_count();
+    let samples = take_turns("services", repeat_count, &subjects, Subject::sample)?;
     let measured: Vec<(&Subject<'_>, &[Sample])> =
         subjects.iter().zip(samples.iter().map(Vec::as_slice)).collect();
-    let of_row = measured.chunk_by(|(one, _), (other, _)| one.row == other.row);
-    let (mut rows, mut conclusion) = (Vec::new(), Vec::new());
-    for contenders in of_row {
+    let (mut rows, mut processes, mut conclusion) = (Vec::new(), Vec::new(), Vec::new());
+    for contenders in measured.chunk_by(|(one, _), (other, _)| one.row == other.row) {
         let row = contenders[0].0.row;
-        let ratio = ratio(contenders);
-        rows.extend(contenders.iter().filter_map(|(subject, samples)| rates(subject, samples, ratio)));
+        let rates = contenders.iter().map(|(_, samples)| spread(samples, |sample| sample.client.rate()));
+        let rates: Vec<Spread> = rates.flatten().collect();
+        let ratio = match rates[..] {
+            [ours, rival] => Some(ours.median / rival.median),
+            _ => None,
+        };
+        for ((subject, samples), per_s) in contenders.iter().zip(rates) {
+            let (names, real_s) = (names(subject), spread(samples, |sample| sample.client.elapsed_s));
+            processes.extend(costs(&names, samples));
+            rows.push(
+                names
+                    .show("requests", "requests", Value::count(subject.request_count))
+                    .keep("unit", Value::text("requests/s"))
+                    .keep("n", Value::count(samples.len()))
+                    .show("real_s", "real s", Value::spread(real_s, short))
+                    .show("rate", "requests/s", Value::spread(per_s, rate))
+                    .show("ratio", "ratio", Value::ratio(ratio))
+                    .show("target_ratio", "target", Value::ratio(row.target())),
+            );
+        }
         conclusion.extend(verdict(row, ratio));
     }
-    let processes = measured.iter().flat_map(|(subject, samples)| costs(subject, samples)).collect();
     let report = Report {
         study: "services",
         setting,
-        about: format!("requests and their replies over tcp, n = {}", plan.repeat_count),
+        about: format!("requests and their replies over tcp, n = {repeat_count}"),
         tables: vec![
             Table { key: "cases", title: "", rows, legend: "" },
             Table { key: "processes", title: "Of each process", rows: processes, legend: LEGEND },
@@ -70,13 +85,9 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.common.json)
 }
 
-/// The rate of ours in times of the rival's, if both were measured.
-fn ratio(contenders: &[(&Subject<'_>, &[Sample])]) -> Option<f64> {
-    let rate = |is_rival: bool| {
-        let found = contenders.iter().find(|(subject, _)| (subject.scheme.owner() == RIVAL_NAME) == is_rival);
-        Some(Spread::of(found?.1.iter().map(Sample::rate))?.median)
-    };
-    Some(rate(false)? / rate(true)?)
+/// The figures of a contender's samples.
+fn spread(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Option<Spread> {
+    Spread::of(samples.iter().map(of))
 }
 
 fn verdict(row: plan::Row, ratio: Option<f64>) -> Option<String> {
@@ -89,42 +100,26 @@ fn names(subject: &Subject<'_>) -> Row {
     let plan::Row { case, mode, worker_count } = subject.row;
     Row::default()
         .show("case", "case", Value::text(case.text()))
-        .show("mode", "mode", Value::text(mode.text()))
+        .show("mode", "mode", Value::text(name(&mode)))
         .show("workers", "workers", Value::count(worker_count))
         .show("contender", "contender", Value::text(subject.scheme.owner()))
 }
 
-fn rates(subject: &Subject<'_>, samples: &[Sample], ratio: Option<f64>) -> Option<Row> {
-    let real_s = Spread::of(samples.iter().map(|sample| sample.elapsed_s))?;
-    let row = names(subject)
-        .show("requests", "requests", Value::count(subject.request_count))
-        .keep("unit", Value::text("requests/s"))
-        .keep("n", Value::count(samples.len()))
-        .show("real_s", "real s", Value::spread(real_s, short))
-        .show("rate", "requests/s", Value::spread(Spread::of(samples.iter().map(Sample::rate))?, rate))
-        .show("ratio", "ratio", Value::ratio(ratio))
-        .show("target_ratio", "target", Value::ratio(subject.row.target()));
-    Some(row)
-}
-
 /// A row for each kind of process.
-fn costs(subject: &Subject<'_>, samples: &[Sample]) -> Vec<Row> {
-    let roles = samples.first().into_iter().flat_map(|sample| &sample.processes);
+fn costs(names: &Row, samples: &[Sample]) -> Vec<Row> {
+    let roles = samples.first().into_iter().flat_map(|sample| &sample.processes).enumerate();
     let row = |(index, (role, _)): (usize, &(&'static str, _))| {
-        let spread = |of: fn(&Sample, usize) -> f64| {
-            Value::spread(Spread::of(samples.iter().map(|sample| of(sample, index))), short)
+        let spread = |of: fn(&Measurement) -> f64| {
+            Value::spread(spread(samples, |sample| of(&sample.processes[index].1)), short)
         };
-        let user = |sample: &Sample, index: usize| {
-            let usage = &sample.processes[index].1.usage;
-            (usage.cpu_s - usage.system_s).max(0.0)
-        };
-        names(subject)
+        names
+            .clone()
             .show("role", "process", Value::text(*role))
-            .show("real_s", "real s", spread(|sample, index| sample.processes[index].1.elapsed_s))
-            .show("user_s", "user s", spread(user))
-            .show("system_s", "system s", spread(|sample, index| sample.processes[index].1.usage.system_s))
+            .show("real_s", "real s", spread(|used| used.elapsed_s))
+            .show("user_s", "user s", spread(|used| (used.usage.cpu_s - used.usage.system_s).max(0.0)))
+            .show("system_s", "system s", spread(|used| used.usage.system_s))
     };
-    roles.enumerate().map(row).collect()
+    roles.map(row).collect()
 }
 
 #[cfg(test)]

@@ -3,12 +3,11 @@
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
-use crate::frame::{Common, RivalOptions, sorted};
+use crate::frame::{Common, RivalOptions, name, sorted};
 use crate::sample::RIVAL_NAME;
 
 /// A way of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ServiceCase {
     /// A proxy, in the process of client and worker
     Tripping,
@@ -22,42 +21,19 @@ pub enum ServiceCase {
 
 impl ServiceCase {
     /// The name in reports.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Tripping => "tripping",
-            Self::Services => "services",
-            Self::PlainWorkers => "plain workers",
-            Self::StockedPlainWorkers => "stocked plain workers",
-        }
-    }
-
-    /// The body of a request, and of its reply.
-    pub fn body(self) -> &'static [u8] {
-        match self {
-            Self::Tripping => b"hello",
-            Self::Services | Self::PlainWorkers | Self::StockedPlainWorkers => b"Hello world",
-        }
+    pub fn text(self) -> String {
+        name(&self).replace('-', " ")
     }
 }
 
 /// The order of requests and replies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// One request, its reply, and the next.
     Sync,
     /// All requests, then all replies.
     Async,
-}
-
-impl Mode {
-    /// The name in reports.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Sync => "sync",
-            Self::Async => "async",
-        }
-    }
 }
 
 /// The programs of a sample.
@@ -79,26 +55,11 @@ pub enum Scheme {
 }
 
 impl Scheme {
-    /// The name in messages to people.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Proxy => "hairstreak, proxy",
-            Self::LibzmqProxy => "libzmq, zmq_proxy",
-            Self::LibzmqMajordomo => "libzmq, Majordomo",
-            Self::Services => "hairstreak",
-            Self::ServicesOfPlainWorkers => "hairstreak, plain workers",
-            Self::ServicesOfStockedPlainWorkers => "hairstreak, stocked plain workers",
-        }
-    }
-
     /// The contender in reports.
     pub fn owner(self) -> &'static str {
         match self {
-            Self::Proxy
-            | Self::Services
-            | Self::ServicesOfPlainWorkers
-            | Self::ServicesOfStockedPlainWorkers => "hairstreak",
             Self::LibzmqProxy | Self::LibzmqMajordomo => RIVAL_NAME,
+            _ => "hairstreak",
         }
     }
 }
@@ -111,8 +72,8 @@ pub struct Settings {
     pub cases: Vec<ServiceCase>,
     /// Only so many workers, and only those asynchronously [default: 1 synchronously; 1,2,4,8,10,16 asynchronously]
     #[arg(long = "workers", value_delimiter = ',', value_name = "COUNT",
-        value_parser = clap::value_parser!(u64).range(1..=64))]
-    pub worker_counts: Vec<u64>,
+        value_parser = clap::value_parser!(u8).range(1..=64))]
+    pub worker_counts: Vec<u8>,
     /// Requests of each sample [default: 100000; through a proxy synchronously 10000]
     #[arg(long = "requests", value_name = "COUNT", value_parser = clap::value_parser!(u64).range(10..=10_000_000))]
     pub request_count: Option<u64>,
@@ -125,7 +86,7 @@ pub struct Settings {
 }
 
 /// The source's 1 and 10, and numbers between and beyond.
-const WORKER_COUNTS: [u64; 6] = [1, 2, 4, 8, 10, 16];
+const WORKER_COUNTS: [u8; 6] = [1, 2, 4, 8, 10, 16];
 /// The source's: 10,000 where each waits in turn, and a tenth of the effort each otherwise.
 const REQUEST_COUNT_TRIPPING_SYNC: u64 = 10_000;
 const REQUEST_COUNT: u64 = 100_000;
@@ -158,7 +119,7 @@ pub struct Row {
 impl Row {
     /// In words, for progress and conclusions.
     pub fn text(self) -> String {
-        let (case, mode) = (self.case.text(), self.mode.text());
+        let (case, mode) = (self.case.text(), name(&self.mode));
         match (self.case, self.worker_count) {
             (ServiceCase::Tripping, _) => format!("{case} {mode}"),
             (_, 1) => format!("{case} {mode}, 1 worker"),
@@ -166,19 +127,20 @@ impl Row {
         }
     }
 
-    /// Returns the contenders of the row.
-    pub fn schemes(self, has_rival: bool) -> &'static [Scheme] {
-        match (self.case, has_rival) {
-            (ServiceCase::Tripping, true) => &[Scheme::Proxy, Scheme::LibzmqProxy],
-            (ServiceCase::Tripping, false) => &[Scheme::Proxy],
-            (ServiceCase::Services, true) => &[Scheme::Services, Scheme::LibzmqMajordomo],
-            (ServiceCase::Services, false) => &[Scheme::Services],
-            (ServiceCase::PlainWorkers, true) => &[Scheme::ServicesOfPlainWorkers, Scheme::LibzmqMajordomo],
-            (ServiceCase::StockedPlainWorkers, true) => {
-                &[Scheme::ServicesOfStockedPlainWorkers, Scheme::LibzmqMajordomo]
+    /// Returns the contenders of the row: ours, then the rival. Plain workers are the rival's.
+    pub fn schemes(self, has_rival: bool) -> Vec<Scheme> {
+        let (ours, rival) = match self.case {
+            ServiceCase::Tripping => (Scheme::Proxy, Scheme::LibzmqProxy),
+            ServiceCase::Services => (Scheme::Services, Scheme::LibzmqMajordomo),
+            ServiceCase::PlainWorkers => (Scheme::ServicesOfPlainWorkers, Scheme::LibzmqMajordomo),
+            ServiceCase::StockedPlainWorkers => {
+                (Scheme::ServicesOfStockedPlainWorkers, Scheme::LibzmqMajordomo)
             }
-            // The workers are the rival's.
-            (ServiceCase::PlainWorkers | ServiceCase::StockedPlainWorkers, false) => &[],
+        };
+        match (has_rival, self.case) {
+            (true, _) => vec![ours, rival],
+            (false, ServiceCase::Tripping | ServiceCase::Services) => vec![ours],
+            (false, _) => Vec::new(),
         }
     }
 
@@ -188,42 +150,30 @@ impl Row {
     }
 }
 
-/// Everything to be measured.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    /// In the source's order.
-    pub rows: Vec<Row>,
-    /// Samples of each row, per contender.
-    pub repeat_count: u32,
-    request_count: Option<u64>,
-    is_quick: bool,
-}
-
-impl Plan {
-    /// The plan for `settings`.
-    pub fn new(settings: &Settings) -> Self {
-        let is_asked = !settings.worker_counts.is_empty();
-        let worker_counts = sorted(&settings.worker_counts, &WORKER_COUNTS);
+impl Settings {
+    /// The rows, in the source's order.
+    pub fn rows(&self) -> Vec<Row> {
         let row = |case, mode, worker_count| Row { case, mode, worker_count };
-        let mut rows = Vec::new();
-        if !is_asked {
-            rows.extend([Mode::Sync, Mode::Async].map(|mode| row(ServiceCase::Tripping, mode, 1)));
-            rows.push(row(ServiceCase::Services, Mode::Sync, 1));
-        }
-        // The command line takes no more than 64.
-        let counts = worker_counts.iter().filter_map(|&count| u8::try_from(count).ok());
-        rows.extend(counts.map(|count| row(ServiceCase::Services, Mode::Async, count)));
-        if !is_asked {
-            let plain = [ServiceCase::PlainWorkers, ServiceCase::StockedPlainWorkers];
-            rows.extend(plain.map(|case| row(case, Mode::Async, 1)));
-        }
-        rows.retain(|row| settings.cases.is_empty() || settings.cases.contains(&row.case));
-        Self {
-            rows,
-            repeat_count: settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT),
-            request_count: settings.request_count,
-            is_quick: settings.common.quick,
-        }
+        let mut rows = vec![
+            row(ServiceCase::Tripping, Mode::Sync, 1),
+            row(ServiceCase::Tripping, Mode::Async, 1),
+            row(ServiceCase::Services, Mode::Sync, 1),
+        ];
+        let counts = sorted(&self.worker_counts, &WORKER_COUNTS);
+        rows.extend(counts.into_iter().map(|count| row(ServiceCase::Services, Mode::Async, count)));
+        let plain = [ServiceCase::PlainWorkers, ServiceCase::StockedPlainWorkers];
+        rows.extend(plain.map(|case| row(case, Mode::Async, 1)));
+        rows.retain(|row| {
+            (self.cases.is_empty() || self.cases.contains(&row.case))
+                && (self.worker_counts.is_empty()
+                    || (row.case, row.mode) == (ServiceCase::Services, Mode::Async))
+        });
+        rows
+    }
+
+    /// Samples of each row, per contender.
+    pub fn repeat_count(&self) -> u32 {
+        self.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT)
     }
 
     /// Requests of a sample.
@@ -233,22 +183,22 @@ impl Plan {
                 (ServiceCase::Tripping, Mode::Sync) => REQUEST_COUNT_TRIPPING_SYNC,
                 _ => REQUEST_COUNT,
             };
-            if self.is_quick { count / QUICK_PART } else { count }
+            if self.common.quick { count / QUICK_PART } else { count }
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, Plan, Row, Scheme, ServiceCase};
+    use super::{Mode, Row, Scheme, ServiceCase, Settings};
     use crate::frame::parse;
 
-    fn plan(options: &str) -> Plan {
-        Plan::new(&parse(options))
+    fn plan(options: &str) -> Settings {
+        parse(options)
     }
 
-    fn texts(plan: &Plan) -> Vec<String> {
-        plan.rows.iter().map(|row| row.text()).collect()
+    fn texts(plan: &Settings) -> Vec<String> {
+        plan.rows().iter().map(|row| row.text()).collect()
     }
 
     #[test]
@@ -268,20 +218,20 @@ mod tests {
             "stocked plain workers async, 1 worker",
         ];
         assert_eq!(texts(&plan), expected);
-        let counts: Vec<u64> = plan.rows.iter().map(|&row| plan.request_count(row)).collect();
+        let counts: Vec<u64> = plan.rows().iter().map(|&row| plan.request_count(row)).collect();
         assert_eq!(counts[..3], [10_000, 100_000, 100_000]);
-        assert!(counts[3..].iter().all(|&count| count == 100_000) && plan.repeat_count == 3);
+        assert!(counts[3..].iter().all(|&count| count == 100_000) && plan.repeat_count() == 3);
     }
 
     #[test]
     fn filters_choose_rows_and_counts() {
         let workers = plan("--workers 5,3,5 --requests 70 --repeat 9");
         assert_eq!(texts(&workers), ["services async, 3 workers", "services async, 5 workers"]);
-        assert_eq!((workers.request_count(workers.rows[0]), workers.repeat_count), (70, 9));
+        assert_eq!((workers.request_count(workers.rows()[0]), workers.repeat_count()), (70, 9));
         assert_eq!(texts(&plan("--case tripping")), ["tripping sync", "tripping async"]);
-        assert_eq!(plan("--case services --quick").rows.len(), 7);
+        assert_eq!(plan("--case services --quick").rows().len(), 7);
         let quick = plan("--quick");
-        assert_eq!([0, 1, 2].map(|row| quick.request_count(quick.rows[row])), [500, 5_000, 5_000]);
+        assert_eq!([0, 1, 2].map(|row| quick.request_count(quick.rows()[row])), [500, 5_000, 5_000]);
     }
 
     #[test]

@@ -10,8 +10,8 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Mode, Row, Scheme, ServiceCase};
+use crate::frame::Measurement;
 use crate::frame::processes::{Processes, play};
-use crate::frame::usage::Usage;
 
 /// The longest time of a sample. The slowest take some twenty seconds.
 const SAMPLE_TIME_MAX: Duration = Duration::from_secs(300);
@@ -61,22 +61,6 @@ pub struct Task {
     pub libzmq: String,
 }
 
-/// The measurement of a process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Measurement {
-    /// From the first request to the last reply, in seconds; of others than the client the time it was there.
-    pub elapsed_s: f64,
-    /// Used by this process: by the client, or all in one, since the first request, by others since the start.
-    pub usage: Usage,
-}
-
-impl Measurement {
-    /// Joins the measurements of two processes that ran at the same time.
-    pub fn beside(&self, other: &Self) -> Self {
-        Self { elapsed_s: self.elapsed_s.max(other.elapsed_s), usage: self.usage.plus(&other.usage) }
-    }
-}
-
 /// A contender in a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -91,21 +75,12 @@ pub struct Subject<'a> {
 }
 
 /// The measurements of all processes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// Requests, each with its reply.
-    pub request_count: u64,
-    /// The client's clock, in seconds.
-    pub elapsed_s: f64,
+    /// The measurement of the client, which has the clock and the requests.
+    pub client: Measurement,
     /// The measurement of each kind of process, in the order of start: the longest time, and the sum of the usage.
     pub processes: Vec<(&'static str, Measurement)>,
-}
-
-impl Sample {
-    /// Requests per second.
-    pub fn rate(&self) -> f64 {
-        self.request_count as f64 / self.elapsed_s
-    }
 }
 
 impl Subject<'_> {
@@ -114,7 +89,7 @@ impl Subject<'_> {
         let Row { case, mode, worker_count } = self.row;
         let waves = match case {
             ServiceCase::Tripping => vec![vec![Role::All]],
-            ServiceCase::Services | ServiceCase::PlainWorkers | ServiceCase::StockedPlainWorkers => {
+            _ => {
                 vec![vec![Role::Broker], (0..worker_count).map(Role::Worker).chain([Role::Client]).collect()]
             }
         };
@@ -132,14 +107,17 @@ impl Subject<'_> {
             };
             processes.start(role, Command::new, "services", &task)
         })?;
-        let mut sample = Sample { request_count: self.request_count, elapsed_s: 0.0, processes: Vec::new() };
+        let mut sample = Sample::default();
         for (role, measurement) in measurements {
             if has_clock(role) {
-                sample.elapsed_s = measurement.elapsed_s;
+                sample.client = measurement;
             }
-            match sample.processes.iter_mut().find(|(text, _)| *text == role.text()) {
-                Some((_, all)) => *all = all.beside(&measurement),
-                None => sample.processes.push((role.text(), measurement)),
+            match sample.processes.last_mut() {
+                Some((text, all)) if *text == role.text() => {
+                    all.elapsed_s = all.elapsed_s.max(measurement.elapsed_s);
+                    all.usage = all.usage.plus(&measurement.usage);
+                }
+                _ => sample.processes.push((role.text(), measurement)),
             }
         }
         Ok(sample)
@@ -149,6 +127,6 @@ impl Subject<'_> {
 impl fmt::Display for Subject<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, row, request_count, .. } = self;
-        write!(out, "{}, {}, {request_count} requests", scheme.text(), row.text())
+        write!(out, "{}, {}, {request_count} requests", scheme.owner(), row.text())
     }
 }

@@ -1,36 +1,26 @@
-//! The parts that all members share: the requests of a client, and the end of a member.
+//! The parts that all members share: the requests of a client, and the threads of a member.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::mpsc;
 use std::thread;
-use std::time::Instant;
 
 use anyhow::{Result, anyhow};
 
 use super::super::plan::Mode;
-use super::super::sample::{Measurement, Task};
-use crate::frame::processes::Answer;
-use crate::frame::usage::Usage;
-
-/// Prints the measurement, waits for the order to finish, and exits: the threads of this process do not end by themselves.
-pub(super) fn end(measurement: Measurement, orders: &mpsc::Receiver<()>) -> Result<()> {
-    Answer::Measured(measurement).print()?;
-    // The thread that passes orders on ends after the first one.
-    let _ = orders.recv();
-    std::process::exit(0)
-}
+use super::super::sample::Task;
+use crate::frame::processes::report;
+use crate::frame::{Measurement, Meter};
 
 /// Runs endless work on a thread until the order to finish comes, and then measures the process.
 pub(super) fn serve(
     orders: &mpsc::Receiver<()>,
     work: impl FnOnce() -> Result<Infallible> + Send + 'static,
 ) -> Result<()> {
-    let start = Instant::now();
+    let meter = Meter::of_process();
     spawn(work);
     let _ = orders.recv();
-    let measurement = Measurement { elapsed_s: start.elapsed().as_secs_f64(), usage: Usage::now()? };
-    Answer::Measured(measurement).print()?;
-    std::process::exit(0)
+    report(meter.end(0)?, orders)
 }
 
 /// Spawns a thread on which others wait: its failure ends the process.
@@ -42,8 +32,12 @@ pub(super) fn spawn(work: impl FnOnce() -> Result<Infallible> + Send + 'static) 
     });
 }
 
+/// An endpoint at a free port of this machine.
+pub(super) const ANY_PORT: &str = "tcp://127.0.0.1:*";
 /// A request that a worker replies to with its number; the length is that of no other.
 pub(super) const GREETING: &[u8] = b"?";
+/// The body of a request to a service, and of its reply.
+const BODY: &[u8] = b"Hello world";
 
 /// A client.
 pub(super) trait Asks {
@@ -54,24 +48,29 @@ pub(super) trait Asks {
     fn reply(&mut self) -> Result<&[u8]>;
 }
 
+/// Meets the workers, and measures a client of their service.
+pub(super) fn ask_workers(client: &mut impl Asks, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
+    meet(client, task.worker_count)?;
+    report(measure(client, task, BODY)?, orders)
+}
+
 /// Greets workers, one after the other, until each has replied: all are there then.
-pub(super) fn meet(client: &mut impl Asks, worker_count: u8) -> Result<()> {
-    let mut met = vec![false; usize::from(worker_count)];
-    let mut count = 0;
-    while met.contains(&false) {
+fn meet(client: &mut impl Asks, worker_count: u8) -> Result<()> {
+    let mut met = BTreeSet::new();
+    while met.len() < usize::from(worker_count) {
         client.ask(GREETING)?;
-        let reply = client.reply()?;
-        let &[number] = reply else { return Err(wrong(count, reply)) };
-        let Some(worker) = met.get_mut(usize::from(number)) else { return Err(wrong(count, reply)) };
-        *worker = true;
-        count += 1;
+        match client.reply()? {
+            &[number] if number < worker_count => _ = met.insert(number),
+            reply => return Err(wrong(met.len() as u64, reply)),
+        }
     }
     Ok(())
 }
 
 /// Sends the task's requests, each with `body`, and checks that it comes back.
 pub(super) fn measure(client: &mut impl Asks, task: &Task, body: &[u8]) -> Result<Measurement> {
-    let (before, start) = (Usage::now()?, Instant::now());
+    let mut meter = Meter::default();
+    meter.begin()?;
     for number in 0..task.request_count {
         client.ask(body)?;
         if task.mode == Mode::Sync {
@@ -83,7 +82,7 @@ pub(super) fn measure(client: &mut impl Asks, task: &Task, body: &[u8]) -> Resul
             check(client.reply()?, number, body)?;
         }
     }
-    Ok(Measurement { elapsed_s: start.elapsed().as_secs_f64(), usage: Usage::now()?.since(&before) })
+    meter.end(task.request_count)
 }
 
 fn check(reply: &[u8], number: u64, body: &[u8]) -> Result<()> {

@@ -1,7 +1,6 @@
 //! `take_part`: a member of any scheme. Our broker, client and workers, a process each.
 
 use std::convert::Infallible;
-use std::sync::mpsc;
 use std::thread;
 
 use anyhow::{Context as _, Result, bail};
@@ -9,14 +8,15 @@ use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
 use hairstreak_node::{ServeOptions, Server, ServiceOptions};
 
-use super::super::plan::{Scheme, ServiceCase};
-use super::super::sample::{Measurement, Role, Task};
-use super::entry::{Asks, GREETING, end, measure, meet, serve as serve_until};
-use super::{majordomo, proxies};
+use super::super::plan::Scheme;
+use super::super::sample::{Role, Task};
+use super::entry::{ANY_PORT, Asks, GREETING, ask_workers, serve};
+use super::majordomo;
+use super::proxies::{self, OurDealer};
+use crate::frame::Measurement;
 use crate::frame::processes::{Answer, orders};
-use crate::sample::failed;
+use crate::sample::{LibzmqHandle, failed};
 
-const ANY_PORT: &str = "tcp://127.0.0.1:*";
 const SERVICE: &str = "echo";
 /// The capacity that a worker announces, in requests.
 pub const CAPACITY: u32 = 512;
@@ -27,49 +27,30 @@ pub const PLAIN_CAPACITY: u16 = 16;
 pub fn take_part(task: &str) -> Result<()> {
     let task: Task = serde_json::from_str(task).context("not a task")?;
     let orders = orders();
-    match task.scheme {
-        Scheme::Proxy => proxies::take_part_as_ours(&task, &orders),
-        Scheme::LibzmqProxy => proxies::take_part_as_libzmq(&task, &orders),
-        Scheme::LibzmqMajordomo => majordomo::take_part(task, &orders),
-        Scheme::Services => run(&task, &orders),
-        Scheme::ServicesOfPlainWorkers | Scheme::ServicesOfStockedPlainWorkers => match task.role {
-            Role::Worker(_) => majordomo::take_part(task, &orders),
-            _ => run(&task, &orders),
-        },
-    }
-}
-
-fn run(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    match task.role {
-        Role::Broker => {
-            let is_stocked = task.scheme == Scheme::ServicesOfStockedPlainWorkers;
-            serve_until(orders, move || serve(is_stocked))
+    match (task.scheme, task.role) {
+        (Scheme::Proxy, _) => proxies::take_part::<OurDealer>(&task, &orders),
+        (Scheme::LibzmqProxy, _) => proxies::take_part::<LibzmqHandle>(&task, &orders),
+        (Scheme::LibzmqMajordomo, _)
+        | (Scheme::ServicesOfPlainWorkers | Scheme::ServicesOfStockedPlainWorkers, Role::Worker(_)) => {
+            majordomo::take_part(task, &orders)
         }
-        Role::Worker(number) => {
-            let endpoint = task.endpoint.clone();
-            serve_until(orders, move || work(&endpoint, number))
-        }
-        Role::Client => {
+        (scheme, Role::Broker) => serve(&orders, move || run_broker(scheme)),
+        (_, Role::Worker(number)) => serve(&orders, move || run_worker(&task.endpoint, number)),
+        (_, Role::Client) => {
             let client = Client::connect(&task.endpoint).map_err(failed("Client::connect"))?;
-            let mut client = Asking { client, reply: Message::new() };
-            meet(&mut client, task.worker_count)?;
-            end(measure(&mut client, task, ServiceCase::Services.body())?, orders)
+            ask_workers(&mut Asking { client, reply: Message::new() }, &task, &orders)
         }
-        Role::All => bail!("{} has no process for {}", task.scheme.text(), task.role.text()),
+        (scheme, Role::All) => bail!("{scheme:?} has no process that is all"),
     }
 }
 
-fn serve(is_stocked: bool) -> Result<Infallible> {
+fn run_broker(scheme: Scheme) -> Result<Infallible> {
     let mut services = ServiceOptions::default();
-    if is_stocked {
+    if scheme == Scheme::ServicesOfStockedPlainWorkers {
         services.limits.plain_capacity = PLAIN_CAPACITY;
     }
-    let options = ServeOptions {
-        services,
-        bind: Vec::new(),
-        services_bind: vec![ANY_PORT.to_owned()],
-        ..ServeOptions::default()
-    };
+    let services_bind = vec![ANY_PORT.to_owned()];
+    let options = ServeOptions { services, bind: Vec::new(), services_bind, ..ServeOptions::default() };
     let server = Server::start(options).map_err(failed("Server::start"))?;
     let endpoints = server.service_endpoints().iter().map(ToString::to_string).collect();
     Answer::<Measurement>::Bound(endpoints).print()?;
@@ -78,7 +59,7 @@ fn serve(is_stocked: bool) -> Result<Infallible> {
     }
 }
 
-fn work(endpoint: &str, number: u8) -> Result<Infallible> {
+fn run_worker(endpoint: &str, number: u8) -> Result<Infallible> {
     let options = WorkerOptions { capacity: Some(CAPACITY), ..WorkerOptions::default() };
     let worker = Worker::with_options(&[endpoint], SERVICE, options, MemoryStore::new());
     let worker = worker.map_err(failed("Worker::with_options"))?;

@@ -2,52 +2,55 @@
 
 use std::convert::Infallible;
 use std::sync::mpsc;
-use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use hairstreak_socket::{Context, Dealer, Message, Options, Proxy};
 
-use super::super::plan::ServiceCase;
 use super::super::sample::Task;
-use super::entry::{Asks, end, measure, spawn};
+use super::entry::{ANY_PORT, Asks, measure, spawn};
+use crate::frame::processes::report;
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType, failed};
 
-const ANY_PORT: &str = "tcp://127.0.0.1:*";
+/// The body of a request, and of its reply.
+const BODY: &[u8] = b"hello";
 /// The time that a waiting thread yields the processor to the two others before it sleeps: they bring the next message.
 pub const YIELD_US: u64 = 100;
+const GAVE_UP: &str = "a thread of this process gave up";
+
+/// A DEALER of a contender: of the client or of the worker. `library` is the libzmq to load.
+pub(super) trait Tripping: Asks + Sized + 'static {
+    /// Binds the two sockets of a proxy, tells their endpoints, and runs the proxy.
+    fn pass_on(library: &str, bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible>;
+
+    /// Connects, in a context of its own.
+    fn connect(library: &str, endpoint: &str) -> Result<Self>;
+
+    /// Receives a request and sends it back.
+    fn return_request(&mut self) -> Result<()>;
+}
 
 /// The one process.
-pub(super) fn take_part_as_ours(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
+pub(super) fn take_part<D: Tripping>(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
     let (bound, endpoints) = mpsc::channel();
-    spawn(move || pass_on(&bound));
-    let [frontend, backend] = endpoints.recv().context("a thread of this process gave up")?;
-    spawn(move || reply(&backend));
-    let mut client = Client { socket: connect(&frontend)?, message: Message::new() };
-    let body = ServiceCase::Tripping.body();
-    client.ask(body)?;
+    let (library, library_of_worker) = (task.libzmq.clone(), task.libzmq.clone());
+    spawn(move || D::pass_on(&library, &bound));
+    let [frontend, backend] = endpoints.recv().context(GAVE_UP)?;
+    spawn(move || {
+        let mut worker = D::connect(&library_of_worker, &backend)?;
+        loop {
+            worker.return_request()?;
+        }
+    });
+    let mut client = D::connect(&task.libzmq, &frontend)?;
+    client.ask(BODY)?;
     client.reply()?;
-    end(measure(&mut client, task, body)?, orders)
+    report(measure(&mut client, task, BODY)?, orders)
 }
 
-fn pass_on(bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible> {
-    let context = Context::new();
-    let (frontend, backend) = (open(&context)?, open(&context)?);
-    let bind = |socket: &Dealer| socket.bind(ANY_PORT).map_err(failed("bind"));
-    let endpoints = [bind(&frontend)?.to_string(), bind(&backend)?.to_string()];
-    bound.send(endpoints).context("a thread of this process gave up")?;
-    let mut proxy = Proxy::new(&frontend, &backend).map_err(failed("Proxy::new"))?;
-    proxy.run().map_err(failed("Proxy::run"))?;
-    // No thread told the proxy to end.
-    bail!("a proxy without a context")
-}
-
-fn reply(backend: &str) -> Result<Infallible> {
-    let socket = connect(backend)?;
-    let mut message = Message::new();
-    loop {
-        socket.recv_into(&mut message).map_err(failed("recv"))?;
-        socket.send(&message).map_err(failed("send"))?;
-    }
+/// Hairstreak's.
+pub(super) struct OurDealer {
+    socket: Dealer,
+    message: Message,
 }
 
 fn open(context: &Context) -> Result<Dealer> {
@@ -55,18 +58,31 @@ fn open(context: &Context) -> Result<Dealer> {
     Dealer::with_options(context, options).map_err(failed("open"))
 }
 
-fn connect(endpoint: &str) -> Result<Dealer> {
-    let socket = open(&Context::new())?;
-    socket.connect(endpoint).map_err(failed("connect"))?;
-    Ok(socket)
+impl Tripping for OurDealer {
+    fn pass_on(_library: &str, bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible> {
+        let context = Context::new();
+        let (frontend, backend) = (open(&context)?, open(&context)?);
+        let bind = |socket: &Dealer| socket.bind(ANY_PORT).map_err(failed("bind"));
+        bound.send([bind(&frontend)?.to_string(), bind(&backend)?.to_string()]).context(GAVE_UP)?;
+        let mut proxy = Proxy::new(&frontend, &backend).map_err(failed("Proxy::new"))?;
+        proxy.run().map_err(failed("Proxy::run"))?;
+        // No thread told the proxy to end.
+        bail!("a proxy without a context")
+    }
+
+    fn connect(_library: &str, endpoint: &str) -> Result<Self> {
+        let socket = open(&Context::new())?;
+        socket.connect(endpoint).map_err(failed("connect"))?;
+        Ok(Self { socket, message: Message::new() })
+    }
+
+    fn return_request(&mut self) -> Result<()> {
+        self.socket.recv_into(&mut self.message).map_err(failed("recv"))?;
+        self.socket.send(&self.message).map_err(failed("send"))
+    }
 }
 
-struct Client {
-    socket: Dealer,
-    message: Message,
-}
-
-impl Asks for Client {
+impl Asks for OurDealer {
     fn ask(&mut self, body: &[u8]) -> Result<()> {
         self.socket.send(body).map_err(failed("send"))
     }
@@ -77,58 +93,33 @@ impl Asks for Client {
     }
 }
 
-/// Far longer than any reply takes.
-const PATIENCE: Duration = Duration::from_secs(40);
+impl Tripping for LibzmqHandle {
+    fn pass_on(library: &str, bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible> {
+        let context = LibzmqContext::new(library)?;
+        let (frontend, backend) = (context.socket(LibzmqType::Dealer)?, context.socket(LibzmqType::Dealer)?);
+        bound.send([frontend.bind(ANY_PORT)?, backend.bind(ANY_PORT)?]).context(GAVE_UP)?;
+        Err(frontend.proxy(&backend))
+    }
 
-/// The one process.
-pub(super) fn take_part_as_libzmq(task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let (bound, endpoints) = mpsc::channel();
-    let library = task.libzmq.clone();
-    spawn(move || pass_on_by_libzmq(&library, &bound));
-    let [frontend, backend] = endpoints.recv().context("a thread of this process gave up")?;
-    let library = task.libzmq.clone();
-    spawn(move || reply_by_libzmq(&library, &backend));
-    let mut client = LibzmqClient { socket: connect_by_libzmq(&task.libzmq, &frontend)? };
-    client.socket.set_patience(PATIENCE)?;
-    let body = ServiceCase::Tripping.body();
-    client.ask(body)?;
-    client.reply()?;
-    end(measure(&mut client, task, body)?, orders)
-}
+    fn connect(library: &str, endpoint: &str) -> Result<Self> {
+        let socket = LibzmqContext::new(library)?.socket(LibzmqType::Dealer)?;
+        socket.connect(endpoint)?;
+        Ok(socket)
+    }
 
-fn pass_on_by_libzmq(library: &str, bound: &mpsc::Sender<[String; 2]>) -> Result<Infallible> {
-    let context = LibzmqContext::new(library)?;
-    let (frontend, backend) = (context.socket(LibzmqType::Dealer)?, context.socket(LibzmqType::Dealer)?);
-    let endpoints = [frontend.bind(ANY_PORT)?, backend.bind(ANY_PORT)?];
-    bound.send(endpoints).context("a thread of this process gave up")?;
-    Err(frontend.proxy(&backend))
-}
-
-fn reply_by_libzmq(library: &str, backend: &str) -> Result<Infallible> {
-    let mut socket = connect_by_libzmq(library, backend)?;
-    loop {
-        socket.receive()?;
-        socket.send_back()?;
+    fn return_request(&mut self) -> Result<()> {
+        self.receive()?;
+        self.send_back()
     }
 }
 
-fn connect_by_libzmq(library: &str, endpoint: &str) -> Result<LibzmqHandle> {
-    let socket = LibzmqContext::new(library)?.socket(LibzmqType::Dealer)?;
-    socket.connect(endpoint)?;
-    Ok(socket)
-}
-
-struct LibzmqClient {
-    socket: LibzmqHandle,
-}
-
-impl Asks for LibzmqClient {
+impl Asks for LibzmqHandle {
     fn ask(&mut self, body: &[u8]) -> Result<()> {
-        self.socket.send(body)
+        self.send(body)
     }
 
     fn reply(&mut self) -> Result<&[u8]> {
-        self.socket.receive()?;
-        Ok(self.socket.frame())
+        self.receive()?;
+        Ok(self.frame())
     }
 }

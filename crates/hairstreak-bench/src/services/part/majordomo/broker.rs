@@ -1,26 +1,52 @@
 //! The broker: one ROUTER for clients and workers; services with the requests that wait and the workers that do, the one
-//! that has waited longest first.
+//! that has waited longest first. Also the constants of the protocol (MDP 0.1), and messages of several frames.
 //!
-//! All that it decides is in [`Broker::handle`], and goes out through `send`: only [`run`] has a socket.
+//! [`Broker::handle`] decides, and its messages go out through `send`: only [`run`] has a socket.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 
-use super::super::super::sample::Measurement;
-use super::frames::{
-    CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS, Incoming, READY,
-    REPLY, REQUEST, WORKER, send,
-};
+use super::super::entry::ANY_PORT;
+use crate::frame::Measurement;
 use crate::frame::processes::Answer;
-use crate::sample::{LibzmqContext, LibzmqType};
+use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
 
-const ANY_PORT: &str = "tcp://127.0.0.1:*";
+/// The interval of heartbeats between broker and worker.
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_millis(2500);
+/// The number of silent intervals after which a peer is dead.
+pub(super) const HEARTBEAT_LIVENESS: u32 = 3;
 
-/// The output of messages: takes the frames before the body, and the body.
-type Send<'a> = dyn FnMut(&[&[u8]], &[Frame]) -> Result<()> + 'a;
+pub(super) const EMPTY: &[u8] = b"";
+pub(super) const CLIENT: &[u8] = b"MDPC01";
+pub(super) const WORKER: &[u8] = b"MDPW01";
+pub(super) const READY: &[u8] = &[1];
+pub(super) const REQUEST: &[u8] = &[2];
+pub(super) const REPLY: &[u8] = &[3];
+pub(super) const HEARTBEAT: &[u8] = &[4];
+pub(super) const DISCONNECT: &[u8] = &[5];
+
+/// A frame, copied out of the message that it came in.
+pub(super) type Frame = Vec<u8>;
+
+/// Returns the frames behind `head`, with which the message has to begin.
+pub(super) fn behind<'a>(head: &[&[u8]], message: &'a [Frame]) -> Option<&'a [Frame]> {
+    let (first, rest) = message.split_at_checked(head.len())?;
+    (first == head).then_some(rest)
+}
+
+/// The error of a message that is not of the protocol.
+pub(super) fn wrong(message: &[Frame]) -> anyhow::Error {
+    anyhow!("a message of {} frames is not of the protocol", message.len())
+}
+
+/// Sends these, and a body behind them.
+pub(super) fn send(socket: &LibzmqHandle, head: &[&[u8]], body: &[Frame]) -> Result<()> {
+    let frames: Vec<&[u8]> = head.iter().copied().chain(body.iter().map(Vec::as_slice)).collect();
+    socket.send_frames(&frames)
+}
 
 /// Serves as long as the process lives.
 pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
@@ -32,143 +58,120 @@ pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
     let mut heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
     loop {
         if socket.poll(HEARTBEAT_INTERVAL)? {
-            let message = Incoming::of(socket.receive_frames()?);
+            let message = socket.receive_frames()?;
             broker.handle(message, Instant::now(), &mut |head, body| send(&socket, head, body))?;
         }
-        if Instant::now() >= heartbeat_at {
-            broker.purge(Instant::now());
-            broker.send_heartbeats(&mut |head, body| send(&socket, head, body))?;
-            heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
+        let now = Instant::now();
+        if now >= heartbeat_at {
+            broker.send_heartbeats(now, &mut |head, body| send(&socket, head, body))?;
+            heartbeat_at = now + HEARTBEAT_INTERVAL;
         }
     }
 }
+
+/// The output of messages: takes the frames before the body, and the body.
+type Send<'a> = dyn FnMut(&[&[u8]], &[Frame]) -> Result<()> + 'a;
 
 /// The state of the broker.
 #[derive(Debug, Default)]
 struct Broker {
     services: HashMap<Frame, Service>,
-    /// By name.
-    workers: HashMap<Frame, Worker>,
-    /// The names of all workers that wait, the one that has waited longest first.
-    waiting: VecDeque<Frame>,
+    /// The service of each worker, by the worker's name.
+    workers: HashMap<Frame, Frame>,
 }
 
 #[derive(Debug, Default)]
 struct Service {
-    /// Each with its client's name.
-    requests: VecDeque<(Frame, Vec<Frame>)>,
-    /// As the broker's, of this service.
-    waiting: VecDeque<Frame>,
+    /// Messages of clients: client, empty frame, header, service, body.
+    requests: VecDeque<Vec<Frame>>,
+    /// The names of the workers that wait, the one that has waited longest first. A worker that is silent until its
+    /// time is gone.
+    waiting: VecDeque<(Frame, Instant)>,
 }
 
-#[derive(Debug)]
-struct Worker {
-    service: Frame,
-    /// A waiting worker that has been silent until then is gone.
-    expires: Instant,
+/// The time at which a worker is gone that is silent from now on.
+fn expiry(now: Instant) -> Instant {
+    now + HEARTBEAT_INTERVAL * HEARTBEAT_LIVENESS
 }
 
 impl Broker {
     /// A message that has come.
-    fn handle(&mut self, mut message: Incoming, now: Instant, send: &mut Send<'_>) -> Result<()> {
-        let sender = message.pop("no sender")?;
-        message.require(EMPTY, "no empty frame behind the sender")?;
-        match message.pop("no header")?.as_slice() {
-            CLIENT => {
-                let service = message.pop("no service")?;
-                self.services
-                    .entry(service.clone())
-                    .or_default()
-                    .requests
-                    .push_back((sender, message.body()?));
-                self.dispatch(&service, now, send)
-            }
-            WORKER => self.handle_worker(sender, message, now, send),
-            _ => Err(message.wrong("neither a client nor a worker")),
+    fn handle(&mut self, message: Vec<Frame>, now: Instant, send: &mut Send<'_>) -> Result<()> {
+        let Some((sender, rest)) = message.split_first() else { return Err(wrong(&message)) };
+        if let Some([service, _, ..]) = behind(&[EMPTY, CLIENT], rest) {
+            let service = service.clone();
+            self.services.entry(service.clone()).or_default().requests.push_back(message);
+            return self.dispatch(&service, now, send);
         }
-    }
-
-    fn handle_worker(
-        &mut self,
-        sender: Frame,
-        mut message: Incoming,
-        now: Instant,
-        send: &mut Send<'_>,
-    ) -> Result<()> {
-        let command = message.pop("no command")?;
-        let known = self.workers.get_mut(&sender);
-        match (command.as_slice(), known) {
-            (READY, None) => {
-                let service = message.pop("no service")?;
-                self.workers.insert(sender.clone(), Worker { service, expires: now });
-                self.is_waiting(sender, now, send)
+        let Some([command, rest @ ..]) = behind(&[EMPTY, WORKER], rest) else { return Err(wrong(&message)) };
+        match (command.as_slice(), rest, self.workers.get(sender).cloned()) {
+            (READY, [service], None) => {
+                self.workers.insert(sender.clone(), service.clone());
+                self.wait(sender, service, now, send)
             }
-            (REPLY, Some(worker)) => {
-                let client = message.pop("no client")?;
-                message.require(EMPTY, "no empty frame behind the client")?;
-                send(&[&client, EMPTY, CLIENT, &worker.service], &message.body()?)?;
-                self.is_waiting(sender, now, send)
+            (REPLY, [client, empty, body @ ..], Some(service)) if empty.is_empty() && !body.is_empty() => {
+                send(&[client, EMPTY, CLIENT, &service], body)?;
+                self.wait(sender, &service, now, send)
             }
-            (HEARTBEAT, Some(worker)) => {
-                worker.expires = now + HEARTBEAT_INTERVAL * HEARTBEAT_LIVENESS;
+            (HEARTBEAT, [], Some(service)) => {
+                let waiting = self.services.entry(service).or_default().waiting.iter_mut();
+                waiting.filter(|(name, _)| name == sender).for_each(|(_, expires)| *expires = expiry(now));
                 Ok(())
             }
-            (DISCONNECT, _) => {
-                self.forget(&sender);
+            (DISCONNECT, [], _) => {
+                self.forget(sender);
                 Ok(())
             }
-            (READY, Some(_)) | (REPLY | HEARTBEAT, None) => {
-                self.forget(&sender);
-                send(&[&sender, EMPTY, WORKER, DISCONNECT], &[])
+            (READY, [_], Some(_)) | (REPLY, _, None) | (HEARTBEAT, [], None) => {
+                self.forget(sender);
+                send(&[sender, EMPTY, WORKER, DISCONNECT], &[])
             }
-            _ => Err(message.wrong("no command of a worker")),
+            _ => Err(wrong(&message)),
         }
     }
 
     /// The worker has nothing to do.
-    fn is_waiting(&mut self, name: Frame, now: Instant, send: &mut Send<'_>) -> Result<()> {
-        let Some(worker) = self.workers.get_mut(&name) else { return Ok(()) };
-        worker.expires = now + HEARTBEAT_INTERVAL * HEARTBEAT_LIVENESS;
-        let service = worker.service.clone();
-        self.services.entry(service.clone()).or_default().waiting.push_back(name.clone());
-        self.waiting.push_back(name);
-        self.dispatch(&service, now, send)
+    fn wait(&mut self, worker: &Frame, service: &Frame, now: Instant, send: &mut Send<'_>) -> Result<()> {
+        let waiting = &mut self.services.entry(service.clone()).or_default().waiting;
+        waiting.push_back((worker.clone(), expiry(now)));
+        self.dispatch(service, now, send)
     }
 
     /// Requests go to workers as long as there are both.
     fn dispatch(&mut self, service: &Frame, now: Instant, send: &mut Send<'_>) -> Result<()> {
-        self.purge(now);
         let Some(service) = self.services.get_mut(service) else { return Ok(()) };
+        service.purge(&mut self.workers, now);
         while !service.waiting.is_empty() {
-            let Some((client, body)) = service.requests.pop_front() else { break };
-            let Some(worker) = service.waiting.pop_front() else { break };
-            self.waiting.retain(|name| *name != worker);
-            send(&[&worker, EMPTY, WORKER, REQUEST, &client, EMPTY], &body)?;
+            let Some(request) = service.requests.pop_front() else { break };
+            let Some((worker, _)) = service.waiting.pop_front() else { break };
+            send(&[&worker, EMPTY, WORKER, REQUEST, &request[0], EMPTY], &request[4..])?;
         }
         Ok(())
     }
 
+    fn forget(&mut self, worker: &Frame) {
+        let service = self.workers.remove(worker).and_then(|service| self.services.get_mut(&service));
+        if let Some(service) = service {
+            service.waiting.retain(|(name, _)| name != worker);
+        }
+    }
+
+    fn send_heartbeats(&mut self, now: Instant, send: &mut Send<'_>) -> Result<()> {
+        for service in self.services.values_mut() {
+            service.purge(&mut self.workers, now);
+            let mut waiting = service.waiting.iter();
+            waiting.try_for_each(|(name, _)| send(&[name, EMPTY, WORKER, HEARTBEAT], &[]))?;
+        }
+        Ok(())
+    }
+}
+
+impl Service {
     /// Forgets waiting workers that have been silent for too long. The worker that has waited longest stands first.
-    fn purge(&mut self, now: Instant) {
-        while let Some(name) = self.waiting.front() {
-            if self.workers.get(name).is_some_and(|worker| worker.expires > now) {
-                break;
-            }
-            let name = name.clone();
-            self.forget(&name);
+    fn purge(&mut self, workers: &mut HashMap<Frame, Frame>, now: Instant) {
+        while let Some((name, _)) = self.waiting.pop_front_if(|(_, expires)| *expires <= now) {
+            workers.remove(&name);
         }
-    }
-
-    fn forget(&mut self, name: &Frame) {
-        self.waiting.retain(|other| other != name);
-        let Some(worker) = self.workers.remove(name) else { return };
-        if let Some(service) = self.services.get_mut(&worker.service) {
-            service.waiting.retain(|other| other != name);
-        }
-    }
-
-    fn send_heartbeats(&self, send: &mut Send<'_>) -> Result<()> {
-        self.waiting.iter().try_for_each(|name| send(&[name, EMPTY, WORKER, HEARTBEAT], &[]))
     }
 }
 
@@ -195,7 +198,7 @@ mod tests {
                 sent.push(frames.map(text).collect::<Vec<_>>().join("|"));
                 Ok(())
             };
-            broker.handle(Incoming::of(frames), now, &mut send).unwrap();
+            broker.handle(frames, now, &mut send).unwrap();
         }
         sent
     }
@@ -240,11 +243,29 @@ mod tests {
         replies(&mut broker, now, &["v||MDPW01|<1>|echo", "w||MDPW01|<1>|echo", "ann||MDPC01|echo|a"]);
         let mut sent = Vec::new();
         broker
-            .send_heartbeats(&mut |head, _| {
+            .send_heartbeats(now, &mut |head, _| {
                 sent.push(head.concat());
                 Ok(())
             })
             .unwrap();
         assert_eq!(sent, [b"wMDPW01\x04"]);
+    }
+
+    #[test]
+    fn a_message_that_is_not_of_the_protocol_is_an_error() {
+        let messages: [&[&[u8]]; 6] = [
+            &[],
+            &[b"ann", CLIENT, b"echo", b"a"],
+            &[b"ann", EMPTY, CLIENT, b"echo"],
+            &[b"w", EMPTY, WORKER],
+            &[b"w", EMPTY, WORKER, READY],
+            &[b"w", EMPTY, WORKER, REQUEST, b"ann", EMPTY, b"a"],
+        ];
+        for message in messages {
+            let frames = message.iter().map(|frame| frame.to_vec()).collect();
+            let error = Broker::default().handle(frames, Instant::now(), &mut |_, _| Ok(())).unwrap_err();
+            let expected = format!("a message of {} frames is not of the protocol", message.len());
+            assert_eq!(error.to_string(), expected);
+        }
     }
 }

@@ -2,11 +2,9 @@
 //! frame copied as it comes and as it goes.
 //!
 //! - `peers`: a process; clients and worker
-//! - `broker`: the broker
-//! - `frames`: the frames of the protocol
+//! - `broker`: the broker, and the frames of the protocol
 
 mod broker;
-mod frames;
 mod peers;
 
 pub use peers::take_part;
