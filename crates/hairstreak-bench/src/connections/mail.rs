@@ -4,20 +4,19 @@
 //! a protocol with a window does: with a batch of 1 a round is a round trip between two threads, both of which sleep.
 
 use std::net::TcpListener;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use hairstreak_transport::Stream;
-use hairstreak_transport::event_loop::{Address, Context, EventLoops, Handle, LoopOptions, Protocol};
-use thiserror::Error;
+use hairstreak_transport::event_loop::{Address, Context, EventLoops, LoopOptions, Protocol};
 
 use crate::frame::{Row, Spread, Value};
 
 /// Letters of a batch.
 const BATCH_SIZES: [u32; 3] = [1, 16, 1024];
-/// The longest wait for an answer, beside the time of the letters.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest wait for an answer.
+const PATIENCE: Duration = Duration::from_secs(70);
 
 /// A message between the two connections.
 enum Mail {
@@ -41,19 +40,22 @@ struct Party {
 }
 
 /// The benchmark is gone.
-#[derive(Debug, Error)]
-#[error("nobody waits for the letters")]
-struct Alone;
+type Alone = TrySendError<Address>;
 
 impl Party {
+    fn send(&self, mail: Mail, context: &mut Context<'_, Party, Mail>) {
+        if let Some(partner) = self.partner {
+            context.send(partner, mail);
+        }
+    }
+
     fn send_batch(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
-        let Some(partner) = self.partner else { return Err(Alone) };
         if self.batches_left == 0 {
-            return self.handle_start(context);
+            return self.tell.try_send(context.address());
         }
         self.batches_left -= 1;
         for number in 1..=self.batch_size {
-            context.send(partner, Mail::Letter { is_last: number == self.batch_size });
+            self.send(Mail::Letter { is_last: number == self.batch_size }, context);
         }
         Ok(())
     }
@@ -64,7 +66,7 @@ impl Protocol for Party {
     type Error = Alone;
 
     fn handle_start(&mut self, context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
-        self.tell.try_send(context.address()).map_err(|_| Alone)
+        self.tell.try_send(context.address())
     }
 
     fn handle_bytes(&mut self, _context: &mut Context<'_, Party, Mail>) -> Result<(), Alone> {
@@ -79,11 +81,7 @@ impl Protocol for Party {
                 return self.send_batch(context);
             }
             Mail::Letter { is_last: false } => {}
-            Mail::Letter { is_last: true } => {
-                if let Some(partner) = self.partner {
-                    context.send(partner, Mail::Answer);
-                }
-            }
+            Mail::Letter { is_last: true } => self.send(Mail::Answer, context),
             Mail::Answer => return self.send_batch(context),
         }
         Ok(())
@@ -95,6 +93,7 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
     let loops = EventLoops::start(LoopOptions { loop_count: 2, ..LoopOptions::default() })?;
     let handle = loops.handle();
     let (tell, told) = sync_channel(4);
+    let next = || told.recv_timeout(PATIENCE).context("no answer between two event loops in time");
     // A connection needs a stream. The other ends wait in the listener's queue: nothing is written to them.
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let there = listener.local_addr()?;
@@ -103,14 +102,19 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
         let party = Party { tell: tell.clone(), partner: None, batch_size: 0, batches_left: 0 };
         let stream = Stream::connect_tcp(there)?;
         handle.add(Some(loop_index), stream, party);
-        parties.push(next(&told, PATIENCE)?);
+        parties.push(next()?);
     }
     handle.send(parties[0], Mail::Partner(parties[1]));
     handle.send(parties[1], Mail::Partner(parties[0]));
 
     let mut rows = Vec::new();
     for batch_size in BATCH_SIZES {
-        let run = |batch_count| run(&handle, &told, parties[0], batch_size, batch_count);
+        // Returns the time until the last batch was answered.
+        let run = |batch_count| {
+            let start = Instant::now();
+            handle.send(parties[0], Mail::Run { batch_size, batch_count });
+            next().map(|_| start.elapsed())
+        };
         // A shorter run finds the number of batches that take about as long as a window.
         let mut batch_count = 100;
         let mut time = run(batch_count)?;
@@ -122,33 +126,12 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
         let times = (0..window_count).map(|_| run(batch_count)).collect::<Result<Vec<Duration>>>();
         let letter_count = f64::from(batch_count) * f64::from(batch_size);
         let each = times?.into_iter().map(|time| time.as_secs_f64() * 1e9 / letter_count);
-        let row = Row::default().show("batch_size", "batch", Value::count(batch_size)).show(
-            "ns_per_letter",
-            "ns a letter",
-            Value::spread(Spread::of(each), |ns| format!("{ns:.1}")),
-        );
-        rows.push(row);
+        let each = Value::spread(Spread::of(each), |ns| format!("{ns:.1}"));
+        let row = Row::default().show("batch_size", "batch", Value::count(batch_size));
+        rows.push(row.show("ns_per_letter", "ns a letter", each));
     }
     // The other ends go, so that the loops do not wait for further bytes.
     drop(listener);
     loops.stop()?;
     Ok(rows)
-}
-
-fn next(told: &Receiver<Address>, patience: Duration) -> Result<Address> {
-    told.recv_timeout(patience).context("no answer between two event loops in time")
-}
-
-/// Sends `batch_count` batches. Returns the time until the last one was answered.
-fn run(
-    handle: &Handle<Party>,
-    told: &Receiver<Address>,
-    from: Address,
-    batch_size: u32,
-    batch_count: u32,
-) -> Result<Duration> {
-    let start = Instant::now();
-    handle.send(from, Mail::Run { batch_size, batch_count });
-    next(told, PATIENCE + Duration::from_secs(60))?;
-    Ok(start.elapsed())
 }

@@ -3,6 +3,8 @@
 //! Two threads that wake each other are often put on one core. They stay there for a whole sample or not, so the same
 //! program has two rates. The benchmark's own threads therefore get a core each.
 
+use std::slice;
+
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
@@ -19,26 +21,26 @@ pub struct CoreRange {
 /// that even and odd numbers both meet all cores; leaves it where it is if it has only one to choose from, or none can
 /// be chosen.
 pub fn keep_to(index: usize) {
-    let Ok(allowed) = sched_getaffinity(None) else { return };
-    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
-    if cores.len() < 2 {
-        return;
-    }
-    let mut one = CpuSet::new();
-    one.set(cores[(index + index / cores.len()) % cores.len()]);
-    // A container may forbid it: then the samples spread wider, and the report shows it.
-    let _ = sched_setaffinity(None, &one);
+    keep(|cores| match cores.len() {
+        0 | 1 => &[],
+        count => slice::from_ref(&cores[(index + index / count) % count]),
+    });
 }
 
 /// Keeps the calling thread, and all that it starts from now on, on the cores of `range`, if there are any.
 pub fn keep_to_range(range: CoreRange) {
+    keep(|cores| cores.get(range.start..range.end.min(cores.len())).unwrap_or_default());
+}
+
+/// Keeps the calling thread on those of its cores that `choose` returns, if any.
+fn keep(choose: impl FnOnce(&[usize]) -> &[usize]) {
     let Ok(allowed) = sched_getaffinity(None) else { return };
-    let cores = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core));
-    let mut some = CpuSet::new();
-    cores.skip(range.start).take(range.end.saturating_sub(range.start)).for_each(|core| some.set(core));
-    if some.count() > 0 {
-        // A container may forbid it: then the samples spread wider.
-        let _ = sched_setaffinity(None, &some);
+    let cores: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect();
+    let mut chosen = CpuSet::new();
+    choose(&cores).iter().for_each(|&core| chosen.set(core));
+    if chosen.count() > 0 {
+        // A container may forbid it: then the samples spread wider, and the report shows it.
+        let _ = sched_setaffinity(None, &chosen);
     }
 }
 

@@ -22,9 +22,9 @@ pub mod tracer;
 mod turns;
 pub mod usage;
 
+pub use meter::{Measurement, Meter};
 #[cfg(test)]
 pub use options::parse;
-pub use meter::{Measurement, Meter};
 pub use options::{Common, RivalOptions, chosen, name, sorted};
 pub use report::{Report, Row, Table, Value, columns, rate, short};
 pub use setting::{Machine, Rival, Setting};

@@ -72,8 +72,9 @@ pub struct Processes<R, M> {
     time_max: Duration,
     start: Instant,
     members: Vec<Member<R, M>>,
-    events: mpsc::Receiver<(usize, Event)>,
-    event_sender: mpsc::Sender<(usize, Event)>,
+    /// Lines of members; `None` when a member has closed its standard output.
+    events: mpsc::Receiver<(usize, Option<String>)>,
+    event_sender: mpsc::Sender<(usize, Option<String>)>,
 }
 
 #[derive(Debug)]
@@ -84,13 +85,6 @@ struct Member<R, M> {
     input: Option<ChildStdin>,
     measurement: Option<M>,
     has_ended: bool,
-}
-
-#[derive(Debug)]
-enum Event {
-    Line(String),
-    /// The member has closed its standard output.
-    Ended,
 }
 
 impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
@@ -115,13 +109,9 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
         if let Some(output) = child.stdout.take() {
             let (index, events) = (self.members.len(), self.event_sender.clone());
             thread::spawn(move || {
-                for line in BufReader::new(output).lines().map_while(Result::ok) {
-                    if events.send((index, Event::Line(line))).is_err() {
-                        return;
-                    }
-                }
+                let lines = BufReader::new(output).lines().map_while(Result::ok).map(Some);
                 // The sample may have been given up.
-                let _ = events.send((index, Event::Ended));
+                let _ = lines.chain([None]).try_for_each(|line| events.send((index, line)));
             });
         }
         let input = child.stdin.take();
@@ -141,7 +131,7 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
             let member = &mut self.members[index];
             let (subject, role) = (&self.subject, member.role);
             match event {
-                Event::Line(line) => match serde_json::from_str(&line) {
+                Some(line) => match serde_json::from_str(&line) {
                     Ok(Answer::Bound(endpoints)) => return Ok((role, Some(endpoints))),
                     Ok(Answer::Measured(measurement)) => {
                         member.measurement = Some(measurement);
@@ -149,15 +139,20 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
                     }
                     Err(_) => bail!("{subject}: {role:?} answered {line:?}"),
                 },
-                Event::Ended if member.measurement.is_none() => return Err(self.ended(index)),
-                Event::Ended => member.has_ended = true,
+                None if member.measurement.is_none() => return Err(self.ended(index)),
+                None => member.has_ended = true,
             }
         }
     }
 
-    fn next_event(&mut self) -> Result<(usize, Event)> {
+    fn next_event(&mut self) -> Result<(usize, Option<String>)> {
         let left = self.time_max.saturating_sub(self.start.elapsed());
-        self.events.recv_timeout(left).map_err(|_| self.hangs())
+        self.events.recv_timeout(left).map_err(|_| {
+            let waiting = self.members.iter().filter(|member| !member.has_ended);
+            let roles: Vec<String> = waiting.map(|member| format!("{:?}", member.role)).collect();
+            let (subject, seconds) = (&self.subject, self.time_max.as_secs());
+            anyhow!("{subject}: no result after {seconds} s; still at work: {}", roles.join(", "))
+        })
     }
 
     /// Returns whether all members of these roles have measured.
@@ -177,7 +172,7 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
     /// Waits until all members have ended, and returns their measurements in the order of their start.
     pub fn close(mut self) -> Result<Vec<(R, M)>> {
         while self.members.iter().any(|member| !member.has_ended) {
-            if let (index, Event::Ended) = self.next_event()? {
+            if let (index, None) = self.next_event()? {
                 self.members[index].has_ended = true;
             }
         }
@@ -185,23 +180,14 @@ impl<R: Copy + Debug, M: DeserializeOwned> Processes<R, M> {
         for index in 0..self.members.len() {
             let member = &mut self.members[index];
             let status = member.child.wait().with_context(|| self.subject.clone())?;
-            match member.measurement.take() {
-                Some(measurement) if status.success() => measurements.push((member.role, measurement)),
-                _ => return Err(self.ended(index)),
-            }
+            let measurement = member.measurement.take().filter(|_| status.success());
+            measurements.push((member.role, measurement.ok_or_else(|| self.ended(index))?));
         }
         Ok(measurements)
     }
 
     fn ended(&self, index: usize) -> anyhow::Error {
         anyhow!("{}: {:?} ended before it had measured anything", self.subject, self.members[index].role)
-    }
-
-    fn hangs(&self) -> anyhow::Error {
-        let waiting = self.members.iter().filter(|member| !member.has_ended);
-        let roles: Vec<String> = waiting.map(|member| format!("{:?}", member.role)).collect();
-        let (subject, seconds) = (&self.subject, self.time_max.as_secs());
-        anyhow!("{subject}: no result after {seconds} s; still at work: {}", roles.join(", "))
     }
 }
 

@@ -5,7 +5,8 @@
 use std::fmt::Write as _;
 
 use anyhow::Result;
-use serde_json::{Map, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::setting::Setting;
 use super::spread::Spread;
@@ -32,18 +33,20 @@ impl Value {
         Value { text: number.to_string(), json: number.into() }
     }
 
+    fn optional<T: Serialize>(value: Option<T>, format: impl Fn(T) -> String) -> Value {
+        Value { json: json!(value), text: value.map_or_else(|| "-".to_owned(), format) }
+    }
+
     /// A figure, which `format` writes for people.
     pub fn figure(figure: impl Into<Option<f64>>, format: impl Fn(f64) -> String) -> Value {
-        let figure = figure.into();
-        Value { json: json!(figure), text: figure.map_or_else(missing, format) }
+        Value::optional(figure.into(), format)
     }
 
     /// Median and extremes, which `format` writes for people.
     pub fn spread(spread: impl Into<Option<Spread>>, format: impl Fn(f64) -> String) -> Value {
-        let spread = spread.into();
-        let text =
-            |Spread { median, min, max }| format!("{} [{}-{}]", format(median), format(min), format(max));
-        Value { json: json!(spread), text: spread.map_or_else(missing, text) }
+        Value::optional(spread.into(), |Spread { median, min, max }| {
+            format!("{} [{}-{}]", format(median), format(min), format(max))
+        })
     }
 
     /// A ratio.
@@ -58,19 +61,13 @@ impl Value {
 
     /// Bytes, in MiB for people.
     pub fn memory(bytes: impl Into<Option<u64>>) -> Value {
-        let bytes = bytes.into();
-        let text = |bytes: u64| format!("{:.1} MiB", bytes as f64 / MIB);
-        Value { json: json!(bytes), text: bytes.map_or_else(missing, text) }
+        Value::optional(bytes.into(), |bytes| format!("{:.1} MiB", bytes as f64 / MIB))
     }
 
     /// Any JSON, with its text for people.
-    pub fn other(json: impl serde::Serialize, text: impl Into<String>) -> Value {
+    pub fn other(json: impl Serialize, text: impl Into<String>) -> Value {
         Value { json: json!(json), text: text.into() }
     }
-}
-
-fn missing() -> String {
-    "-".to_owned()
 }
 
 /// A row of a table: values by their keys. Values with a heading are shown to people too.
@@ -189,17 +186,15 @@ impl Report {
         Ok(())
     }
 
-    fn json(&self) -> Result<Map<String, serde_json::Value>> {
-        let mut object = Map::new();
-        object.insert("benchmark".to_owned(), json!(self.study));
-        if let serde_json::Value::Object(setting) = serde_json::to_value(&self.setting)? {
-            object.extend(setting);
+    fn json(&self) -> Result<serde_json::Value> {
+        let mut json = serde_json::to_value(&self.setting)?;
+        json["benchmark"] = json!(self.study);
+        for table in &self.tables {
+            json[table.key] = table.rows.iter().map(Row::json).collect();
         }
-        let tables = self.tables.iter();
-        object.extend(tables.map(|table| (table.key.to_owned(), table.rows.iter().map(Row::json).collect())));
-        object.insert("conclusion".to_owned(), json!(self.conclusion));
-        object.insert("charts".to_owned(), json!(self.charts));
-        Ok(object)
+        json["conclusion"] = json!(self.conclusion);
+        json["charts"] = json!(self.charts);
+        Ok(json)
     }
 
     fn render(&self) -> String {

@@ -17,7 +17,7 @@ pub(super) struct Case {
 impl Case {
     /// The rate of a contender, if it was measured.
     pub(super) fn rate(&self, contender: usize) -> Option<Spread> {
-        Spread::of(self.samples.get(contender)?.iter().map(Sample::rate))
+        Spread::of(self.samples.get(contender)?.iter().map(|sample| sample[0].rate()))
     }
 
     pub(super) fn row(&self, transport: Transport) -> Option<Row> {
@@ -41,11 +41,8 @@ impl Case {
             .show("in_flight", "in flight", Value::other(in_flight, in_flight_text))
             .compare(ours, self.rate(1));
         if self.row.task_us > 0 {
-            return Some(row.show("cost_percent", "ours less by", cost).show(
-                "rival_cost_percent",
-                "rival less by",
-                rival_cost,
-            ));
+            let row = row.show("cost_percent", "ours less by", cost);
+            return Some(row.show("rival_cost_percent", "rival less by", rival_cost));
         }
         let target = Value::figure(self.row.target(), |target| format!("{target}x"));
         let blocks_ratio = blocks.map(|blocks| ours.median / blocks.median);
@@ -62,8 +59,9 @@ impl Case {
     pub(super) fn costs(&self) -> impl Iterator<Item = Row> {
         let contenders = ["ours", "batches", "blocks"].into_iter().zip(&self.samples);
         contenders.filter_map(|(contender, samples)| {
-            let tasks = samples.first()?.ventilator().count;
-            let cpu_s = Spread::of(samples.iter().map(Sample::cpu_s_per_million))?.median;
+            let tasks = samples.first()?[0].count;
+            let cpu_s = |sample: &Sample| sample.iter().map(|member| member.usage.cpu_s).sum::<f64>();
+            let cpu_s = Spread::of(samples.iter().map(|sample| cpu_s(sample) * 1e6 / tasks as f64))?.median;
             let peak = |members: fn(&Sample) -> &[Measurement]| {
                 Value::memory(samples.iter().flat_map(members).map(|member| member.peak_size).max())
             };
@@ -75,9 +73,9 @@ impl Case {
                 .show("contender", "contender", Value::text(contender))
                 .show("tasks", "tasks", Value::other(tasks, rate(tasks as f64)))
                 .show("cpu_s_per_million", "cpu s/M", Value::figure(cpu_s, short))
-                .show("ventilator_peak_size", "ventilator", peak(|sample| &sample.members[..1]))
-                .show("worker_peak_size", "worker", peak(|sample| &sample.members[2..]))
-                .show("sink_peak_size", "sink", peak(|sample| &sample.members[1..2]))
+                .show("ventilator_peak_size", "ventilator", peak(|sample| &sample[..1]))
+                .show("worker_peak_size", "worker", peak(|sample| &sample[2..]))
+                .show("sink_peak_size", "sink", peak(|sample| &sample[1..2]))
                 .show("worker_share_percent", "workers' shares", Value::other(shares, shares_text));
             Some(row)
         })
@@ -103,10 +101,10 @@ impl Case {
 fn shares_percent(samples: &[Sample]) -> [f64; WORKER_COUNT] {
     let mut shares = [0.0; WORKER_COUNT];
     for sample in samples {
-        let mut counts: Vec<u64> = sample.workers().iter().map(|worker| worker.count).collect();
+        let mut counts: Vec<u64> = sample[2..].iter().map(|worker| worker.count).collect();
         counts.sort_unstable();
         for (share, count) in shares.iter_mut().zip(counts) {
-            *share += 100.0 * count as f64 / sample.ventilator().count as f64 / samples.len() as f64;
+            *share += 100.0 * count as f64 / sample[0].count as f64 / samples.len() as f64;
         }
     }
     shares
@@ -127,7 +125,7 @@ pub(super) mod tests {
             peak_size: (elapsed_s * 1e6) as u64,
             ..ventilator
         };
-        Sample { members: vec![ventilator, sink, worker(40), worker(10), worker(30), worker(20)] }
+        [ventilator, sink, worker(40), worker(10), worker(30), worker(20)]
     }
 
     /// A case with the samples of contenders. A sample is its number of tasks and its time.

@@ -2,6 +2,7 @@
 //!
 //! The ventilator listens first, then the sink, and then the workers connect. The ventilator has the clock.
 
+use std::array;
 use std::fmt;
 use std::process::Command;
 use std::time::Duration;
@@ -48,35 +49,8 @@ pub struct Task {
     pub libzmq: String,
 }
 
-/// The measurements of all members: of the ventilator, of the sink, and of each worker.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// In the order of start.
-    pub members: Vec<Measurement>,
-}
-
-impl Sample {
-    /// The measurement of the ventilator, which has the clock and all tasks.
-    pub fn ventilator(&self) -> &Measurement {
-        &self.members[0]
-    }
-
-    /// The measurements of the workers.
-    pub fn workers(&self) -> &[Measurement] {
-        &self.members[2..]
-    }
-
-    /// Tasks per second.
-    pub fn rate(&self) -> f64 {
-        self.ventilator().rate()
-    }
-
-    /// Processor seconds of all processes per million tasks.
-    pub fn cpu_s_per_million(&self) -> f64 {
-        self.members.iter().map(|member| member.usage.cpu_s).sum::<f64>() * 1e6
-            / self.ventilator().count as f64
-    }
-}
+/// The measurements of the ventilator, which has the clock and all tasks, of the sink, and of each worker.
+pub type Sample = [Measurement; 2 + WORKER_COUNT];
 
 impl Task {
     /// Measures in fresh processes.
@@ -89,9 +63,8 @@ impl Task {
             let task = Task { role, endpoints: endpoints.to_vec(), ..self.clone() };
             processes.start(role, Command::new, "pipeline", &task)
         })?;
-        let sample =
-            Sample { members: measurements.into_iter().map(|(_, measurement)| measurement).collect() };
-        let found = [sample.ventilator().count, sample.workers().iter().map(|worker| worker.count).sum()];
+        let sample: Sample = array::from_fn(|index| measurements[index].1);
+        let found = [sample[0].count, sample[2..].iter().map(|worker| worker.count).sum()];
         ensure!(found == [self.task_count; 2], "{self}: ventilator and workers had {found:?} tasks");
         Ok(sample)
     }

@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use super::part::{CAPACITY, PLAIN_CAPACITY, YIELD_US};
-use super::plan::{self, ServiceCase, Settings};
-use super::sample::{Sample, Subject};
+use super::plan::{self, Scheme, Settings};
+use super::sample::{Role, Sample, Task};
 use crate::frame::{Measurement, Report, Row, Spread, Table, Value, name, rate, short, take_turns};
 use crate::sample::{self, RIVAL_NAME};
 
@@ -17,59 +17,62 @@ pub fn run(settings: &Settings) -> Result<()> {
     let plan = settings.rows();
     let mut setting = sample::setting(&settings.rival);
     let has = |case| plan.iter().any(|row| row.case == case);
-    if has(ServiceCase::Tripping) {
+    if has(Scheme::Tripping) {
         setting.notes.push(format!(
             "through a proxy ours yields the processor for {YIELD_US} us before it sleeps (yield_us); all else is as by default"
         ));
     }
-    if has(ServiceCase::Services) {
+    if has(Scheme::Services) {
         setting.notes.push(format!(
             "our workers say that they may have {CAPACITY} requests at a time; all else is as by default"
         ));
     }
-    if setting.has_rival() && has(ServiceCase::StockedPlainWorkers) {
+    if setting.has_rival() && has(Scheme::StockedPlainWorkers) {
         setting.notes.push(format!(
             "stocked plain workers do one request at a time, and the next {} wait in their sockets (serve --limit plain-capacity={PLAIN_CAPACITY})",
             PLAIN_CAPACITY - 1
         ));
     }
-    if !setting.has_rival() && (has(ServiceCase::PlainWorkers) || has(ServiceCase::StockedPlainWorkers)) {
+    if !setting.has_rival() && (has(Scheme::PlainWorkers) || has(Scheme::StockedPlainWorkers)) {
         setting.notes.push("plain workers are the rival's, and were left out with it".to_owned());
     }
-    let mut subjects = Vec::new();
+    let mut tasks = Vec::new();
     for &row in &plan {
-        let (request_count, libzmq) = (settings.request_count(row), &settings.rival.libzmq);
-        let schemes = row.schemes(setting.has_rival()).into_iter();
-        subjects.extend(schemes.map(|scheme| Subject { scheme, row, request_count, libzmq }));
+        tasks.extend(row.schemes(setting.has_rival()).into_iter().map(|scheme| Task {
+            scheme,
+            role: Role::Client,
+            row,
+            request_count: settings.request_count(row),
+            endpoint: String::new(),
+            libzmq: settings.rival.libzmq.clone(),
+        }));
     }
     let repeat_count = settings.repeat_count();
-    let samples = take_turns("services", repeat_count, &subjects, Subject::sample)?;
-    let measured: Vec<(&Subject<'_>, &[Sample])> =
-        subjects.iter().zip(samples.iter().map(Vec::as_slice)).collect();
+    let mut samples = take_turns("services", repeat_count, &tasks, Task::sample)?.into_iter();
     let (mut rows, mut processes, mut conclusion) = (Vec::new(), Vec::new(), Vec::new());
-    for contenders in measured.chunk_by(|(one, _), (other, _)| one.row == other.row) {
-        let row = contenders[0].0.row;
-        let rates = contenders.iter().map(|(_, samples)| spread(samples, |sample| sample.client.rate()));
-        let rates: Vec<Spread> = rates.flatten().collect();
+    for contenders in tasks.chunk_by(|one, other| one.row == other.row) {
+        let samples: Vec<Vec<Sample>> = samples.by_ref().take(contenders.len()).collect();
+        let rates = samples.iter().map(|samples| clock(samples, Measurement::rate));
+        let rates: Vec<Option<Spread>> = rates.collect();
         let ratio = match rates[..] {
-            [ours, rival] => Some(ours.median / rival.median),
+            [Some(ours), Some(rival)] => Some(ours.median / rival.median),
             _ => None,
         };
-        for ((subject, samples), per_s) in contenders.iter().zip(rates) {
-            let (names, real_s) = (names(subject), spread(samples, |sample| sample.client.elapsed_s));
+        for ((task, samples), per_s) in contenders.iter().zip(&samples).zip(rates) {
+            let (names, real_s) = (names(task), clock(samples, |client| client.elapsed_s));
             processes.extend(costs(&names, samples));
             rows.push(
                 names
-                    .show("requests", "requests", Value::count(subject.request_count))
+                    .show("requests", "requests", Value::count(task.request_count))
                     .keep("unit", Value::text("requests/s"))
                     .keep("n", Value::count(samples.len()))
                     .show("real_s", "real s", Value::spread(real_s, short))
                     .show("rate", "requests/s", Value::spread(per_s, rate))
                     .show("ratio", "ratio", Value::ratio(ratio))
-                    .show("target_ratio", "target", Value::ratio(row.target())),
+                    .show("target_ratio", "target", Value::ratio(task.row.target())),
             );
         }
-        conclusion.extend(verdict(row, ratio));
+        conclusion.extend(verdict(contenders[0].row, ratio));
     }
     let report = Report {
         study: "services",
@@ -85,9 +88,9 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.common.json)
 }
 
-/// The figures of a contender's samples.
-fn spread(samples: &[Sample], of: impl Fn(&Sample) -> f64) -> Option<Spread> {
-    Spread::of(samples.iter().map(of))
+/// A figure of the client in all samples.
+fn clock(samples: &[Sample], of: impl Fn(&Measurement) -> f64) -> Option<Spread> {
+    Spread::of(samples.iter().map(|sample| of(&sample.client)))
 }
 
 fn verdict(row: plan::Row, ratio: Option<f64>) -> Option<String> {
@@ -96,13 +99,13 @@ fn verdict(row: plan::Row, ratio: Option<f64>) -> Option<String> {
     Some(format!("{}: {ratio:.2}x {RIVAL_NAME}, target {target}x: {verdict}.", row.text()))
 }
 
-fn names(subject: &Subject<'_>) -> Row {
-    let plan::Row { case, mode, worker_count } = subject.row;
+fn names(task: &Task) -> Row {
+    let plan::Row { case, mode, worker_count } = task.row;
     Row::default()
         .show("case", "case", Value::text(case.text()))
         .show("mode", "mode", Value::text(name(&mode)))
         .show("workers", "workers", Value::count(worker_count))
-        .show("contender", "contender", Value::text(subject.scheme.owner()))
+        .show("contender", "contender", Value::text(task.scheme.owner()))
 }
 
 /// A row for each kind of process.
@@ -110,7 +113,7 @@ fn costs(names: &Row, samples: &[Sample]) -> Vec<Row> {
     let roles = samples.first().into_iter().flat_map(|sample| &sample.processes).enumerate();
     let row = |(index, (role, _)): (usize, &(&'static str, _))| {
         let spread = |of: fn(&Measurement) -> f64| {
-            Value::spread(spread(samples, |sample| of(&sample.processes[index].1)), short)
+            Value::spread(Spread::of(samples.iter().map(|sample| of(&sample.processes[index].1))), short)
         };
         names
             .clone()
@@ -125,11 +128,11 @@ fn costs(names: &Row, samples: &[Sample]) -> Vec<Row> {
 #[cfg(test)]
 mod tests {
     use super::{plan, verdict};
-    use crate::services::plan::{Mode, ServiceCase};
+    use crate::services::plan::{Mode, Scheme};
 
     #[test]
     fn a_verdict_says_whether_the_target_was_reached() {
-        let row = plan::Row { case: ServiceCase::Tripping, mode: Mode::Sync, worker_count: 1 };
+        let row = plan::Row { case: Scheme::Tripping, mode: Mode::Sync, worker_count: 1 };
         let reached = "tripping sync: 2.50x libzmq, target 2.5x: reached.";
         assert_eq!(verdict(row, Some(2.5)).as_deref(), Some(reached));
         let missed = "tripping sync: 2.40x libzmq, target 2.5x: missed.";

@@ -6,26 +6,6 @@ use serde::{Deserialize, Serialize};
 use crate::frame::{Common, RivalOptions, name, sorted};
 use crate::sample::RIVAL_NAME;
 
-/// A way of the requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ServiceCase {
-    /// A proxy, in the process of client and worker
-    Tripping,
-    /// A Majordomo broker, in a process of its own as the client and each worker
-    Services,
-    /// The same, all workers those of the plain Majordomo: one request at a time
-    PlainWorkers,
-    /// The same, and the next requests wait in the workers' sockets (`plain-capacity`)
-    StockedPlainWorkers,
-}
-
-impl ServiceCase {
-    /// The name in reports.
-    pub fn text(self) -> String {
-        name(&self).replace('-', " ")
-    }
-}
-
 /// The order of requests and replies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -36,25 +16,33 @@ pub enum Mode {
     Async,
 }
 
-/// The programs of a sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The programs of a sample. Those of ours are the cases of the study.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Scheme {
-    /// Ours: DEALERs and `Proxy`.
-    Proxy,
-    /// libzmq: DEALERs and zmq_proxy.
-    LibzmqProxy,
-    /// libzmq: a plain Majordomo.
-    LibzmqMajordomo,
-    /// Ours: the node's broker, `service::Client` and `service::Worker`s that announce a capacity.
+    /// A proxy, in the process of client and worker
+    #[default]
+    Tripping,
+    /// A Majordomo broker, in a process of its own as the client and each worker
     Services,
-    /// Ours, with the workers of the plain Majordomo: one request at a time.
-    ServicesOfPlainWorkers,
-    /// Ours, with the workers of the plain Majordomo and a broker with `plain-capacity`.
-    ServicesOfStockedPlainWorkers,
+    /// The same, all workers those of the plain Majordomo: one request at a time
+    PlainWorkers,
+    /// The same, and the next requests wait in the workers' sockets (`plain-capacity`)
+    StockedPlainWorkers,
+    /// The rival's DEALERs and zmq_proxy
+    #[value(skip)]
+    LibzmqProxy,
+    /// The rival's plain Majordomo
+    #[value(skip)]
+    LibzmqMajordomo,
 }
 
 impl Scheme {
+    /// The name of a case in reports.
+    pub fn text(self) -> String {
+        name(&self).replace('-', " ")
+    }
+
     /// The contender in reports.
     pub fn owner(self) -> &'static str {
         match self {
@@ -69,7 +57,7 @@ impl Scheme {
 pub struct Settings {
     /// Only these cases [default: all]
     #[arg(long = "case", value_enum, value_delimiter = ',')]
-    pub cases: Vec<ServiceCase>,
+    pub cases: Vec<Scheme>,
     /// Only so many workers, and only those asynchronously [default: 1 synchronously; 1,2,4,8,10,16 asynchronously]
     #[arg(long = "workers", value_delimiter = ',', value_name = "COUNT",
         value_parser = clap::value_parser!(u8).range(1..=64))]
@@ -94,22 +82,12 @@ const REQUEST_COUNT: u64 = 100_000;
 const QUICK_PART: u64 = 20;
 const REPEAT_COUNT: u32 = 3;
 
-/// Targets for Hairstreak: multiples of the rival's rate.
-const TARGETS: [(Row, f64); 7] = [
-    (Row { case: ServiceCase::Tripping, mode: Mode::Sync, worker_count: 1 }, 2.5),
-    (Row { case: ServiceCase::Tripping, mode: Mode::Async, worker_count: 1 }, 3.0),
-    (Row { case: ServiceCase::Services, mode: Mode::Sync, worker_count: 1 }, 3.0),
-    (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 1 }, 20.0),
-    (Row { case: ServiceCase::Services, mode: Mode::Async, worker_count: 10 }, 20.0),
-    (Row { case: ServiceCase::PlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
-    (Row { case: ServiceCase::StockedPlainWorkers, mode: Mode::Async, worker_count: 1 }, 3.0),
-];
-
 /// The settings that all contenders of a row share.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Row {
-    /// The case.
-    pub case: ServiceCase,
+    /// The case. The processes of a sample have its scheme.
+    #[serde(skip)]
+    pub case: Scheme,
     /// The client's way of asking.
     pub mode: Mode,
     /// Workers.
@@ -121,7 +99,7 @@ impl Row {
     pub fn text(self) -> String {
         let (case, mode) = (self.case.text(), name(&self.mode));
         match (self.case, self.worker_count) {
-            (ServiceCase::Tripping, _) => format!("{case} {mode}"),
+            (Scheme::Tripping, _) => format!("{case} {mode}"),
             (_, 1) => format!("{case} {mode}, 1 worker"),
             (_, count) => format!("{case} {mode}, {count} workers"),
         }
@@ -129,45 +107,44 @@ impl Row {
 
     /// Returns the contenders of the row: ours, then the rival. Plain workers are the rival's.
     pub fn schemes(self, has_rival: bool) -> Vec<Scheme> {
-        let (ours, rival) = match self.case {
-            ServiceCase::Tripping => (Scheme::Proxy, Scheme::LibzmqProxy),
-            ServiceCase::Services => (Scheme::Services, Scheme::LibzmqMajordomo),
-            ServiceCase::PlainWorkers => (Scheme::ServicesOfPlainWorkers, Scheme::LibzmqMajordomo),
-            ServiceCase::StockedPlainWorkers => {
-                (Scheme::ServicesOfStockedPlainWorkers, Scheme::LibzmqMajordomo)
-            }
+        let rival = match self.case {
+            Scheme::Tripping => Scheme::LibzmqProxy,
+            _ => Scheme::LibzmqMajordomo,
         };
         match (has_rival, self.case) {
-            (true, _) => vec![ours, rival],
-            (false, ServiceCase::Tripping | ServiceCase::Services) => vec![ours],
+            (true, case) => vec![case, rival],
+            (false, Scheme::Tripping | Scheme::Services) => vec![self.case],
             (false, _) => Vec::new(),
         }
     }
 
-    /// Returns the target of the row, if it has one.
+    /// Returns the target for Hairstreak, if the row has one: a multiple of the rival's rate.
     pub fn target(self) -> Option<f64> {
-        TARGETS.iter().find(|(row, _)| *row == self).map(|(_, target)| *target)
+        match (self.case, self.mode, self.worker_count) {
+            (Scheme::Tripping, Mode::Sync, 1) => Some(2.5),
+            (Scheme::Services, Mode::Async, 1 | 10) => Some(20.0),
+            (_, _, 1) => Some(3.0),
+            _ => None,
+        }
     }
 }
 
 impl Settings {
     /// The rows, in the source's order.
     pub fn rows(&self) -> Vec<Row> {
-        let row = |case, mode, worker_count| Row { case, mode, worker_count };
-        let mut rows = vec![
-            row(ServiceCase::Tripping, Mode::Sync, 1),
-            row(ServiceCase::Tripping, Mode::Async, 1),
-            row(ServiceCase::Services, Mode::Sync, 1),
-        ];
-        let counts = sorted(&self.worker_counts, &WORKER_COUNTS);
-        rows.extend(counts.into_iter().map(|count| row(ServiceCase::Services, Mode::Async, count)));
-        let plain = [ServiceCase::PlainWorkers, ServiceCase::StockedPlainWorkers];
-        rows.extend(plain.map(|case| row(case, Mode::Async, 1)));
-        rows.retain(|row| {
-            (self.cases.is_empty() || self.cases.contains(&row.case))
-                && (self.worker_counts.is_empty()
-                    || (row.case, row.mode) == (ServiceCase::Services, Mode::Async))
-        });
+        let cases = Scheme::value_variants().iter();
+        let mut rows = Vec::new();
+        for &case in cases.filter(|case| self.cases.is_empty() || self.cases.contains(case)) {
+            for mode in [Mode::Sync, Mode::Async] {
+                let counts = match (case, mode) {
+                    (Scheme::Services, Mode::Async) => sorted(&self.worker_counts, &WORKER_COUNTS),
+                    (Scheme::PlainWorkers | Scheme::StockedPlainWorkers, Mode::Sync) => Vec::new(),
+                    _ if self.worker_counts.is_empty() => vec![1],
+                    _ => Vec::new(),
+                };
+                rows.extend(counts.into_iter().map(|worker_count| Row { case, mode, worker_count }));
+            }
+        }
         rows
     }
 
@@ -180,7 +157,7 @@ impl Settings {
     pub fn request_count(&self, row: Row) -> u64 {
         self.request_count.unwrap_or_else(|| {
             let count = match (row.case, row.mode) {
-                (ServiceCase::Tripping, Mode::Sync) => REQUEST_COUNT_TRIPPING_SYNC,
+                (Scheme::Tripping, Mode::Sync) => REQUEST_COUNT_TRIPPING_SYNC,
                 _ => REQUEST_COUNT,
             };
             if self.common.quick { count / QUICK_PART } else { count }
@@ -190,7 +167,7 @@ impl Settings {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mode, Row, Scheme, ServiceCase, Settings};
+    use super::{Mode, Row, Scheme, Settings};
     use crate::frame::parse;
 
     fn plan(options: &str) -> Settings {
@@ -237,13 +214,13 @@ mod tests {
     #[test]
     fn targets_and_contenders_are_those_of_the_row() {
         let row = |case, mode, worker_count| Row { case, mode, worker_count };
-        let (sync, tripping) = (Mode::Sync, row(ServiceCase::Tripping, Mode::Async, 1));
+        let (sync, tripping) = (Mode::Sync, row(Scheme::Tripping, Mode::Async, 1));
         assert_eq!(tripping.target(), Some(3.0));
-        assert_eq!(row(ServiceCase::Services, sync, 1).target(), Some(3.0));
-        assert_eq!(row(ServiceCase::Services, Mode::Async, 4).target(), None);
-        assert_eq!(tripping.schemes(true), [Scheme::Proxy, Scheme::LibzmqProxy]);
-        assert_eq!(tripping.schemes(false), [Scheme::Proxy]);
-        assert_eq!(row(ServiceCase::Services, sync, 1).schemes(false), [Scheme::Services]);
-        assert!(row(ServiceCase::PlainWorkers, sync, 1).schemes(false).is_empty());
+        assert_eq!(row(Scheme::Services, sync, 1).target(), Some(3.0));
+        assert_eq!(row(Scheme::Services, Mode::Async, 4).target(), None);
+        assert_eq!(tripping.schemes(true), [Scheme::Tripping, Scheme::LibzmqProxy]);
+        assert_eq!(tripping.schemes(false), [Scheme::Tripping]);
+        assert_eq!(row(Scheme::Services, sync, 1).schemes(false), [Scheme::Services]);
+        assert!(row(Scheme::PlainWorkers, sync, 1).schemes(false).is_empty());
     }
 }

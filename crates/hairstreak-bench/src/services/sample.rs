@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Mode, Row, Scheme, ServiceCase};
+use super::plan::{Row, Scheme};
 use crate::frame::Measurement;
 use crate::frame::processes::{Processes, play};
 
@@ -42,36 +42,22 @@ impl Role {
     }
 }
 
-/// The task of a process.
+/// The task of a process. The client's stands for the sample: the others differ in `role` and `endpoint`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Task {
     /// The programs.
     pub scheme: Scheme,
     /// The process.
     pub role: Role,
-    /// The order of requests and replies.
-    pub mode: Mode,
+    /// The order of requests and replies, and the number of workers.
+    #[serde(flatten)]
+    pub row: Row,
     /// Requests of the sample.
     pub request_count: u64,
-    /// Workers of the sample.
-    pub worker_count: u8,
     /// The endpoint of the broker, empty for the broker itself.
     pub endpoint: String,
     /// The libzmq to load.
     pub libzmq: String,
-}
-
-/// A contender in a row.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// The programs.
-    pub scheme: Scheme,
-    /// The row.
-    pub row: Row,
-    /// Requests.
-    pub request_count: u64,
-    /// The libzmq to load.
-    pub libzmq: &'a str,
 }
 
 /// The measurements of all processes.
@@ -83,29 +69,19 @@ pub struct Sample {
     pub processes: Vec<(&'static str, Measurement)>,
 }
 
-impl Subject<'_> {
+impl Task {
     /// Measures in fresh processes.
     pub fn sample(&self) -> Result<Sample> {
-        let Row { case, mode, worker_count } = self.row;
-        let waves = match case {
-            ServiceCase::Tripping => vec![vec![Role::All]],
-            _ => {
-                vec![vec![Role::Broker], (0..worker_count).map(Role::Worker).chain([Role::Client]).collect()]
-            }
+        let workers = (0..self.row.worker_count).map(Role::Worker);
+        let waves = match self.row.case {
+            Scheme::Tripping => vec![vec![Role::All]],
+            _ => vec![vec![Role::Broker], workers.chain([Role::Client]).collect()],
         };
         let has_clock = |role| matches!(role, Role::All | Role::Client);
         let processes: Processes<Role, Measurement> = Processes::new(self.to_string(), SAMPLE_TIME_MAX);
         let measurements = play(processes, &waves, has_clock, |processes, role, endpoints| {
-            let task = Task {
-                scheme: self.scheme,
-                role,
-                mode,
-                request_count: self.request_count,
-                worker_count,
-                endpoint: endpoints.first().cloned().unwrap_or_default(),
-                libzmq: self.libzmq.to_owned(),
-            };
-            processes.start(role, Command::new, "services", &task)
+            let endpoint = endpoints.first().cloned().unwrap_or_default();
+            processes.start(role, Command::new, "services", &Task { role, endpoint, ..self.clone() })
         })?;
         let mut sample = Sample::default();
         for (role, measurement) in measurements {
@@ -124,7 +100,7 @@ impl Subject<'_> {
     }
 }
 
-impl fmt::Display for Subject<'_> {
+impl fmt::Display for Task {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, row, request_count, .. } = self;
         write!(out, "{}, {}, {request_count} requests", scheme.owner(), row.text())

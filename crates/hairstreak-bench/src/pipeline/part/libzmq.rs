@@ -7,6 +7,7 @@
 //! and hears from the sink which worker got the greeting. A greeting is shorter than any task; that of a worker has one
 //! byte more than there are workers before it.
 
+use std::collections::BTreeSet;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -48,10 +49,12 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
         sockets.push(socket);
     }
     Answer::<Measurement>::Bound(bound).print()?;
-    let mut greetings = Greetings::default();
-    while !greetings.are_complete() {
-        sockets[0].send(GREETING)?;
-        greetings.hear(next(&mut sockets[last], "greetings", 0, 1)?)?;
+    let mut heard_sizes = BTreeSet::new();
+    while heard_sizes.len() < WORKER_COUNT {
+        sockets[0].send(greeting(0))?;
+        let size = next(&mut sockets[last], "greetings", 0, 1)?;
+        ensure!(is_greeting(size), "a greeting of {size} bytes came");
+        heard_sizes.insert(size);
     }
     let mut meter = Meter::default();
     meter.begin()?;
@@ -88,10 +91,10 @@ fn work(context: &LibzmqContext, task: &Task, number: usize, orders: &mpsc::Rece
         match tasks.receive_in_time()? {
             None if orders.try_recv().is_ok() => return report(meter.end(count)?, orders),
             None => continue,
-            Some(size) if Greetings::includes(size) => results.send(Greetings::of_worker(number))?,
+            Some(size) if is_greeting(size) => results.send(greeting(number))?,
             Some(size) => {
                 meter.begin()?;
-                work.carry_out()?;
+                work.carry_out();
                 tasks.pass_on(&results)?;
                 count += (size / TASK_SIZE) as u64;
             }
@@ -119,7 +122,7 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
     let (mut meter, mut count) = (Meter::default(), 0);
     while count < task.task_count {
         let size = next(&mut results, "results", count, task.task_count)?;
-        if Greetings::includes(size) {
+        if is_greeting(size) {
             match &acknowledgements {
                 Some(acknowledgements) => results.pass_on(acknowledgements)?,
                 None => results.send_back()?,
@@ -150,61 +153,32 @@ fn next(socket: &mut LibzmqHandle, what: &'static str, came: u64, expected: u64)
         .with_context(|| format!("nothing came for {seconds} s, {came} of {expected} {what} did"))
 }
 
-/// The workers that the ventilator has heard of.
-#[derive(Debug, Default)]
-struct Greetings {
-    heard: [bool; WORKER_COUNT],
+/// The greeting of worker `number`. That of the first one is the ventilator's, too.
+fn greeting(number: usize) -> &'static [u8] {
+    const BYTES: &[u8] = &[0; WORKER_COUNT];
+    &BYTES[..=number]
 }
 
-/// The greeting of the ventilator.
-const GREETING: &[u8] = &[0];
-
-impl Greetings {
-    /// The greeting of worker `number`.
-    fn of_worker(number: usize) -> &'static [u8] {
-        const BYTES: [u8; WORKER_COUNT] = [0; WORKER_COUNT];
-        &BYTES[..=number.min(WORKER_COUNT - 1)]
-    }
-
-    /// Returns `true` if a message of this size is a greeting.
-    fn includes(size: usize) -> bool {
-        (1..=WORKER_COUNT).contains(&size)
-    }
-
-    /// Notes the greeting of this size.
-    fn hear(&mut self, size: usize) -> Result<()> {
-        match size.checked_sub(1).and_then(|number| self.heard.get_mut(number)) {
-            Some(heard) => *heard = true,
-            None => check_size("a greeting", size, WORKER_COUNT)?,
-        }
-        Ok(())
-    }
-
-    /// Returns `true` if all workers have sent their greeting.
-    fn are_complete(&self) -> bool {
-        self.heard.iter().all(|&heard| heard)
-    }
+/// Returns `true` if a message of this size is a greeting.
+fn is_greeting(size: usize) -> bool {
+    (1..=WORKER_COUNT).contains(&size)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Greetings, TASK_SIZE, WORKER_COUNT};
+    use std::collections::BTreeSet;
+
+    use super::{TASK_SIZE, WORKER_COUNT, greeting, is_greeting};
 
     #[test]
-    fn greetings_are_complete_when_each_worker_was_heard_of() {
-        let mut greetings = Greetings::default();
-        for number in [0, 2, 1, 1, 3] {
-            assert!(!greetings.are_complete());
-            let greeting = Greetings::of_worker(number);
-            assert!(Greetings::includes(greeting.len()));
-            greetings.hear(greeting.len()).unwrap();
-        }
-        assert!(greetings.are_complete());
-        assert!(greetings.hear(0).is_err() && greetings.hear(WORKER_COUNT + 1).is_err());
+    fn each_worker_has_a_greeting_of_its_own() {
+        let sizes: BTreeSet<usize> = (0..WORKER_COUNT).map(|number| greeting(number).len()).collect();
+        assert_eq!(sizes.len(), WORKER_COUNT);
+        assert!(sizes.into_iter().all(is_greeting));
     }
 
     #[test]
     fn no_task_and_no_reply_is_taken_for_a_greeting() {
-        assert!(!Greetings::includes(TASK_SIZE) && !Greetings::includes(0));
+        assert!(!is_greeting(TASK_SIZE) && !is_greeting(0) && !is_greeting(WORKER_COUNT + 1));
     }
 }

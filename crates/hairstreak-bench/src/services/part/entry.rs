@@ -50,7 +50,7 @@ pub(super) trait Asks {
 
 /// Meets the workers, and measures a client of their service.
 pub(super) fn ask_workers(client: &mut impl Asks, task: &Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    meet(client, task.worker_count)?;
+    meet(client, task.row.worker_count)?;
     report(measure(client, task, BODY)?, orders)
 }
 
@@ -71,22 +71,22 @@ fn meet(client: &mut impl Asks, worker_count: u8) -> Result<()> {
 pub(super) fn measure(client: &mut impl Asks, task: &Task, body: &[u8]) -> Result<Measurement> {
     let mut meter = Meter::default();
     meter.begin()?;
-    for number in 0..task.request_count {
-        client.ask(body)?;
-        if task.mode == Mode::Sync {
-            check(client.reply()?, number, body)?;
+    let at_once = match task.row.mode {
+        Mode::Sync => 1,
+        Mode::Async => task.request_count,
+    };
+    let mut reply_count = 0;
+    while reply_count < task.request_count {
+        (0..at_once).try_for_each(|_| client.ask(body))?;
+        for number in reply_count..reply_count + at_once {
+            let reply = client.reply()?;
+            if reply != body {
+                return Err(wrong(number, reply));
+            }
         }
+        reply_count += at_once;
     }
-    if task.mode == Mode::Async {
-        for number in 0..task.request_count {
-            check(client.reply()?, number, body)?;
-        }
-    }
-    meter.end(task.request_count)
-}
-
-fn check(reply: &[u8], number: u64, body: &[u8]) -> Result<()> {
-    if reply == body { Ok(()) } else { Err(wrong(number, reply)) }
+    meter.end(reply_count)
 }
 
 fn wrong(number: u64, reply: &[u8]) -> anyhow::Error {
@@ -100,7 +100,7 @@ mod tests {
     use anyhow::{Context as _, Result};
 
     use super::{Asks, GREETING, measure, meet};
-    use crate::services::plan::{Mode, Scheme};
+    use crate::services::plan::{Mode, Row, Scheme};
     use crate::services::sample::{Role, Task};
 
     /// Replies by itself; `workers` take turns with greetings.
@@ -135,13 +135,11 @@ mod tests {
     }
 
     fn task(mode: Mode) -> Task {
-        let (scheme, role) = (Scheme::Proxy, Role::All);
         Task {
-            scheme,
-            role,
-            mode,
+            scheme: Scheme::Tripping,
+            role: Role::All,
+            row: Row { case: Scheme::Tripping, mode, worker_count: 1 },
             request_count: 7,
-            worker_count: 1,
             endpoint: String::new(),
             libzmq: String::new(),
         }

@@ -28,14 +28,21 @@ pub fn take_part(task: &str) -> Result<()> {
     let task: Task = serde_json::from_str(task).context("not a task")?;
     let orders = orders();
     match (task.scheme, task.role) {
-        (Scheme::Proxy, _) => proxies::take_part::<OurDealer>(&task, &orders),
+        (Scheme::Tripping, _) => proxies::take_part::<OurDealer>(&task, &orders),
         (Scheme::LibzmqProxy, _) => proxies::take_part::<LibzmqHandle>(&task, &orders),
-        (Scheme::LibzmqMajordomo, _)
-        | (Scheme::ServicesOfPlainWorkers | Scheme::ServicesOfStockedPlainWorkers, Role::Worker(_)) => {
-            majordomo::take_part(task, &orders)
+        (Scheme::LibzmqMajordomo, Role::Broker) => {
+            serve(&orders, move || majordomo::run_broker(&task.libzmq))
         }
         (scheme, Role::Broker) => serve(&orders, move || run_broker(scheme)),
-        (_, Role::Worker(number)) => serve(&orders, move || run_worker(&task.endpoint, number)),
+        (Scheme::Services, Role::Worker(number)) => {
+            serve(&orders, move || run_worker(&task.endpoint, number))
+        }
+        (_, Role::Worker(number)) => {
+            serve(&orders, move || majordomo::run_worker(&task.libzmq, &task.endpoint, number))
+        }
+        (Scheme::LibzmqMajordomo, Role::Client) => {
+            ask_workers(&mut majordomo::Client::connect(&task)?, &task, &orders)
+        }
         (_, Role::Client) => {
             let client = Client::connect(&task.endpoint).map_err(failed("Client::connect"))?;
             ask_workers(&mut Asking { client, reply: Message::new() }, &task, &orders)
@@ -46,7 +53,7 @@ pub fn take_part(task: &str) -> Result<()> {
 
 fn run_broker(scheme: Scheme) -> Result<Infallible> {
     let mut services = ServiceOptions::default();
-    if scheme == Scheme::ServicesOfStockedPlainWorkers {
+    if scheme == Scheme::StockedPlainWorkers {
         services.limits.plain_capacity = PLAIN_CAPACITY;
     }
     let services_bind = vec![ANY_PORT.to_owned()];

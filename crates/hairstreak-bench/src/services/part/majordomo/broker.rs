@@ -1,7 +1,7 @@
 //! The broker: one ROUTER for clients and workers; services with the requests that wait and the workers that do, the one
 //! that has waited longest first. Also the constants of the protocol (MDP 0.1), and messages of several frames.
 //!
-//! [`Broker::handle`] decides, and its messages go out through `send`: only [`run`] has a socket.
+//! [`Broker::handle`] decides, and its messages go out through `send`: only [`run_broker`] has a socket.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -49,8 +49,8 @@ pub(super) fn send(socket: &LibzmqHandle, head: &[&[u8]], body: &[Frame]) -> Res
 }
 
 /// Serves as long as the process lives.
-pub(super) fn run(context: &LibzmqContext) -> Result<Infallible> {
-    let mut socket = context.socket(LibzmqType::Router)?;
+pub fn run_broker(library: &str) -> Result<Infallible> {
+    let mut socket = LibzmqContext::new(library)?.socket(LibzmqType::Router)?;
     // A ROUTER drops messages that find no room, and the client takes no reply before its last request is sent.
     socket.turn_off_marks()?;
     Answer::<Measurement>::Bound(vec![socket.bind(ANY_PORT)?]).print()?;

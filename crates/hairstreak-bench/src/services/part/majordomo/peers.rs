@@ -1,16 +1,15 @@
-//! `take_part`: a process of the rival. Its client, synchronous or asynchronous, and its worker.
+//! The client of the rival, synchronous or asynchronous, and its worker.
 
 use std::convert::Infallible;
-use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::super::super::plan::Mode;
-use super::super::super::sample::{Role, Task};
-use super::super::entry::{Asks, GREETING, ask_workers, serve};
+use super::super::super::sample::Task;
+use super::super::entry::{Asks, GREETING};
 use super::broker::{
-    self, CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS, READY, REPLY,
+    CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS, READY, REPLY,
     REQUEST, WORKER, behind, send, wrong,
 };
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
@@ -20,39 +19,25 @@ const SERVICE: &[u8] = b"echo";
 /// The longest wait for a reply. A client gives up after it, for which a busy machine is no cause.
 const TIMEOUT: Duration = Duration::from_secs(40);
 
-/// The process that `task` is for.
-pub fn take_part(task: Task, orders: &mpsc::Receiver<()>) -> Result<()> {
-    let context = LibzmqContext::new(&task.libzmq)?;
-    match task.role {
-        Role::Broker => serve(orders, move || broker::run(&context)),
-        Role::Worker(number) => serve(orders, move || {
-            loop {
-                work(&context, &task.endpoint, number)?;
-            }
-        }),
-        Role::Client => {
-            let (socket_type, head): (_, &[_]) = match task.mode {
-                Mode::Sync => (LibzmqType::Req, &[CLIENT, SERVICE]),
-                Mode::Async => (LibzmqType::Dealer, &[EMPTY, CLIENT, SERVICE]),
-            };
-            let socket = connect(&context, socket_type, &task.endpoint)?;
-            ask_workers(&mut Client { socket, head, reply: Vec::new() }, &task, orders)
-        }
-        Role::All => bail!("a Majordomo has no process that is all"),
-    }
-}
-
-fn connect(context: &LibzmqContext, socket_type: LibzmqType, endpoint: &str) -> Result<LibzmqHandle> {
-    let socket = context.socket(socket_type)?;
-    socket.connect(endpoint)?;
-    Ok(socket)
-}
-
-struct Client {
+/// A client.
+pub struct Client {
     socket: LibzmqHandle,
     /// The frames before the body of each request, and of its reply.
     head: &'static [&'static [u8]],
     reply: Vec<Frame>,
+}
+
+impl Client {
+    /// Connects to the broker that `task` names: by REQ for synchronous requests, and otherwise by DEALER.
+    pub fn connect(task: &Task) -> Result<Client> {
+        let (socket_type, head): (_, &[_]) = match task.row.mode {
+            Mode::Sync => (LibzmqType::Req, &[CLIENT, SERVICE]),
+            Mode::Async => (LibzmqType::Dealer, &[EMPTY, CLIENT, SERVICE]),
+        };
+        let socket = LibzmqContext::new(&task.libzmq)?.socket(socket_type)?;
+        socket.connect(&task.endpoint)?;
+        Ok(Client { socket, head, reply: Vec::new() })
+    }
 }
 
 impl Asks for Client {
@@ -71,9 +56,18 @@ impl Asks for Client {
     }
 }
 
-/// Works until the broker disconnects, or is silent for too long; this worker has this number.
+/// Works as long as the process lives; this worker has this number.
+pub fn run_worker(library: &str, endpoint: &str, number: u8) -> Result<Infallible> {
+    let context = LibzmqContext::new(library)?;
+    loop {
+        work(&context, endpoint, number)?;
+    }
+}
+
+/// Works until the broker disconnects, or is silent for too long.
 fn work(context: &LibzmqContext, endpoint: &str, number: u8) -> Result<()> {
-    let mut socket = connect(context, LibzmqType::Dealer, endpoint)?;
+    let mut socket = context.socket(LibzmqType::Dealer)?;
+    socket.connect(endpoint)?;
     send(&socket, &[EMPTY, WORKER, READY, SERVICE], &[])?;
     let mut heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
     let mut liveness = HEARTBEAT_LIVENESS;
