@@ -37,13 +37,12 @@ Round trips a second of one connection, alone and beside the others: at least 90
 
 /// Runs the study and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
-    let setting = Setting::new(Vec::new(), Vec::new());
     let rows = vec![relay(settings)?, node(settings, 1)?, node(settings, 0)?];
     let (window_count, window) = windows(settings);
     let mail = mail::measure(window_count, window)?;
     let report = Report {
         study: "connections",
-        setting,
+        setting: Setting::new(Vec::new(), Vec::new()),
         about: "connections".to_owned(),
         tables: vec![
             Table { key: "rows", title: "", rows, legend: LEGEND },
@@ -60,13 +59,14 @@ fn windows(settings: &Settings) -> (u32, Duration) {
     if settings.quick { (3, Duration::from_millis(100)) } else { (5, Duration::from_secs(1)) }
 }
 
-/// Opens `count` connections with `open`, and adds their figures to the row. `idle` waits, and returns the number of
-/// PINGs that came.
+/// Returns the figures of `count` connections that `open` opens beside the first ones. `idle` waits, and returns the
+/// number of PINGs that came.
 fn measure_idle<T>(
-    row: Row,
     settings: &Settings,
     server: &Running,
-    (count, bytes_target): (usize, f64),
+    name: &str,
+    [first_count, count]: [usize; 2],
+    bytes_target: f64,
     open: impl FnOnce() -> Result<T>,
     idle: impl Fn(&mut T, Duration) -> Result<Option<u64>>,
 ) -> Result<(Row, T)> {
@@ -81,22 +81,15 @@ fn measure_idle<T>(
     let ping_count = idle(&mut connections, Duration::from_secs_f64(idle_s))?;
     let idle_cpu_percent = 100.0 * (server.cpu_s()? - cpu_before) / idle_s;
     let pings_per_s = ping_count.map(|count| count as f64 / idle_s);
-    let row = row
+    let row = Row::default()
+        .show("server", "server", Value::text(name))
+        .show("connection_count", "connections", Value::count(first_count + count))
         .show("connects_per_s", "opened/s", Value::figure(connects_per_s, rate))
         .show("bytes_per_connection", "bytes", Value::figure(memory as f64 / count as f64, whole))
         .show("bytes_target", "at most", Value::figure(bytes_target, whole))
         .show("idle_cpu_percent", "idle", Value::figure(idle_cpu_percent, |cpu| format!("{cpu:.2}%")))
         .show("pings_per_s", "PINGs/s", Value::figure(pings_per_s, whole));
     Ok((row, connections))
-}
-
-/// The first values of a row.
-fn named(server: &'static str, connection_count: usize) -> Row {
-    Row::default().show("server", "server", Value::text(server)).show(
-        "connection_count",
-        "connections",
-        Value::count(connection_count),
-    )
 }
 
 /// Adds the round trips of one connection, alone and beside the others.
@@ -120,13 +113,13 @@ fn relay(settings: &Settings) -> Result<Row> {
     let mut measure = || (0..window_count).map(|_| way.round_trips(window)).collect::<Result<Vec<f64>>>();
     let mut alone = measure()?;
     let way_count = (settings.connection_count / 2).saturating_sub(1).max(1);
-    let row = named("relay", 2 * (way_count + 1));
     let open = || (0..way_count).map(|_| Way::open(server.address, &far)).collect::<Result<Vec<_>>>();
     let idle = |_: &mut Vec<Way>, time| {
         std::thread::sleep(time);
         Ok(None)
     };
-    let (row, ways) = measure_idle(row, settings, &server, (2 * way_count, RELAY_BYTES_MAX), open, idle)?;
+    let (row, ways) =
+        measure_idle(settings, &server, "relay", [2, 2 * way_count], RELAY_BYTES_MAX, open, idle)?;
     let beside = measure()?;
     drop(ways);
     std::thread::sleep(SETTLE_TIME);
@@ -140,9 +133,9 @@ fn node(settings: &Settings, minor: u8) -> Result<Row> {
     // The first connection of all allocates memory that is not counted here.
     let _first = Peers::connect(server.address, 1, minor)?;
     let count = settings.connection_count.max(2) - 1;
-    let row = named(if minor == 0 { "node, ZMTP 3.0 peers" } else { "node, ZMTP 3.1 peers" }, count + 1);
+    let name = format!("node, ZMTP 3.{minor} peers");
     let open = || Peers::connect(server.address, count, minor);
     let idle = |peers: &mut Peers, time| peers.idle(time).map(Some);
-    let (row, _peers) = measure_idle(row, settings, &server, (count, NODE_BYTES_MAX), open, idle)?;
+    let (row, _peers) = measure_idle(settings, &server, &name, [1, count], NODE_BYTES_MAX, open, idle)?;
     Ok(add_round_trips(row, Vec::new(), Vec::new()))
 }

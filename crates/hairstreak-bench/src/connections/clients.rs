@@ -72,17 +72,14 @@ impl Peers {
     pub fn idle(&mut self, time: Duration) -> Result<u64> {
         let end = Instant::now() + time;
         let (mut ready, mut ping_count) = (Vec::new(), 0);
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(ping_count);
-            }
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
             ready.clear();
             self.poller.wait(Some(left), |event| ready.push(event.token as usize))?;
             for index in &ready {
                 ping_count += answer(&mut self.streams[*index])?;
             }
         }
+        Ok(ping_count)
     }
 }
 
@@ -112,9 +109,7 @@ fn answer(stream: &mut TcpStream) -> Result<u64> {
             Ok(0) => bail!("the node has closed the connection"),
             Ok(size) => {
                 let pings = bytes[..size].chunks(PING_SIZE).filter(|chunk| chunk.starts_with(PING)).count();
-                for _ in 0..pings {
-                    stream.write_all(PONG)?;
-                }
+                stream.write_all(&PONG.repeat(pings))?;
                 count += pings as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(count),

@@ -100,8 +100,7 @@ pub(super) fn measure(window_count: u32, window: Duration) -> Result<Vec<Row>> {
     let mut parties = Vec::new();
     for loop_index in 0..2 {
         let party = Party { tell: tell.clone(), partner: None, batch_size: 0, batches_left: 0 };
-        let stream = Stream::connect_tcp(there)?;
-        handle.add(Some(loop_index), stream, party);
+        handle.add(Some(loop_index), Stream::connect_tcp(there)?, party);
         parties.push(next()?);
     }
     handle.send(parties[0], Mail::Partner(parties[1]));

@@ -34,28 +34,27 @@ pub(super) enum ServerKind {
 /// Serves until the benchmark ends. `task` is a `ServerKind` in JSON.
 pub fn take_part(task: &str) -> Result<()> {
     let orders = orders();
-    let bound = |endpoints| Answer::<()>::Bound(endpoints).print();
+    let serve = |endpoints| {
+        Answer::<()>::Bound(endpoints).print()?;
+        // The server ends with its process.
+        orders.recv().context("the benchmark is gone")
+    };
     match serde_json::from_str(task)? {
         ServerKind::Relay(onward) => {
             let listener = Listener::bind_tcp(SocketAddr::from(([127, 0, 0, 1], 0)), false)?;
-            bound(vec![listener.endpoint().to_string()])?;
+            let endpoint = listener.endpoint().to_string();
             let loops = EventLoops::start(LoopOptions::default())?;
             let connect: relay::Connect = Arc::new(move || Stream::connect_tcp(onward));
             loops.listen(listener, move |_| Some(Relay::accepted(Arc::clone(&connect))));
-            let _ = orders.recv();
+            serve(vec![endpoint])
         }
         ServerKind::Node => {
-            let options = ServeOptions {
-                bind: Vec::new(),
-                services_bind: vec!["tcp://127.0.0.1:*".to_owned()],
-                ..ServeOptions::default()
-            };
+            let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
+            let options = ServeOptions { bind: Vec::new(), services_bind, ..ServeOptions::default() };
             let server = Server::start(options)?;
-            bound(server.service_endpoints().iter().map(ToString::to_string).collect())?;
-            let _ = orders.recv();
+            serve(server.service_endpoints().iter().map(ToString::to_string).collect())
         }
     }
-    Ok(())
 }
 
 /// A server's process.

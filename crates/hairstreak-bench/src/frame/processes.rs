@@ -214,10 +214,9 @@ pub fn play<R: Copy + Debug, M: DeserializeOwned>(
     for (index, wave) in waves.iter().enumerate() {
         wave.iter().try_for_each(|&role| start(&mut processes, role, &endpoints))?;
         for _ in wave.iter().take_while(|_| index + 1 < waves.len()) {
-            match processes.next_answer()? {
-                (_, Some(bound)) => endpoints.extend(bound),
-                (role, None) => bail!("{}: {role:?} has measured before it was bound", processes.subject),
-            }
+            let (role, bound) = processes.next_answer()?;
+            let why = || format!("{}: {role:?} has measured before it was bound", processes.subject);
+            endpoints.extend(bound.with_context(why)?);
         }
     }
     while !processes.has_measured(&has_clock) {

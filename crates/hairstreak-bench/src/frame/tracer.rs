@@ -80,13 +80,8 @@ impl Tracer {
 
     fn counts_trivial_program(self) -> bool {
         let file = CountFile::new();
-        let outcome = self
-            .command(OsStr::new("true"), &file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status();
-        outcome.is_ok_and(|status| status.success()) && self.read(&file).is_some_and(|count| count > 0)
+        let output = self.command(OsStr::new("true"), &file).output();
+        output.is_ok_and(|output| output.status.success()) && self.read(&file).is_some_and(|count| count > 0)
     }
 }
 

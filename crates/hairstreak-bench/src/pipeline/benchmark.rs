@@ -46,14 +46,12 @@ pub fn run(settings: &Settings) -> Result<()> {
     let chart = settings.out.as_ref().map(|directory| draw(&cases, Path::new(directory)));
     let (untimed, timed): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.row.task_us == 0);
     let rows = |cases: &[&Case]| cases.iter().filter_map(|case| case.row(transport)).collect();
+    let way = name(&transport);
     let table = |key, title, rows, legend| Table { key, title, rows, legend };
     let timed_title = "Tasks that take time: tasks per second, and the cost against the most in flight";
     let report = Report {
         study: "pipeline",
-        about: format!(
-            "8 B tasks through 4 workers over {}, 6 processes, n = {repeat_count}",
-            name(&transport)
-        ),
+        about: format!("8 B tasks through 4 workers over {way}, 6 processes, n = {repeat_count}"),
         setting,
         tables: vec![
             table("cases", "Tasks per second (median [min-max])", rows(&untimed), ""),

@@ -22,10 +22,9 @@ impl Case {
 
     pub(super) fn row(&self, transport: Transport) -> Option<Row> {
         let in_flight = self.row.in_flight_count;
-        let in_flight_text = match in_flight {
-            UNBOUNDED_COUNT => format!("unbounded / {}", self.window_text()),
-            count => count.to_string(),
-        };
+        let window = self.window_text();
+        let is_unbounded = in_flight == UNBOUNDED_COUNT;
+        let in_flight_text = if is_unbounded { format!("unbounded / {window}") } else { window.clone() };
         let (ours, blocks) = (self.rate(0)?, self.rate(2));
         let [cost, rival_cost] =
             self.cost_percents.map(|cost| Value::figure(cost, |cost| format!("{cost:.1}%")));
@@ -36,7 +35,7 @@ impl Case {
             .keep("workers", Value::count(WORKER_COUNT))
             .keep("unit", Value::text("tasks/s"))
             .keep("n", Value::count(self.samples[0].len()))
-            .keep("window", Value::other(self.row.window(), self.window_text()))
+            .keep("window", Value::other(self.row.window(), window))
             .show("task_us", "task us", Value::count(self.row.task_us))
             .show("in_flight", "in flight", Value::other(in_flight, in_flight_text))
             .compare(ours, self.rate(1));
@@ -89,10 +88,8 @@ impl Case {
     pub(super) fn verdict(&self) -> Option<String> {
         let (ratio, target) = (self.rate(0)?.median / self.rate(1)?.median, self.row.target()?);
         let verdict = if ratio >= target { "reached" } else { "missed" };
-        let subject = match self.row.window() {
-            Some(window) => format!("{window} in flight"),
-            None => "Unbounded against a window that grows by itself".to_owned(),
-        };
+        let unbounded = || "Unbounded against a window that grows by itself".to_owned();
+        let subject = self.row.window().map_or_else(unbounded, |window| format!("{window} in flight"));
         Some(format!("{subject}: {ratio:.2}x libzmq's batches, target {target}x: {verdict}."))
     }
 }

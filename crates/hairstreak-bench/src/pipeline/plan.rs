@@ -171,16 +171,14 @@ impl Settings {
     /// Tasks of a sample.
     pub fn task_count(&self, scheme: Scheme, row: Row) -> u64 {
         let quick = usize::from(self.common.quick);
-        let default_count = || {
-            let at_least = TASK_COUNTS.iter().find(|(count, _)| row.in_flight_count >= *count);
-            let count = at_least.map_or(0, |(_, counts)| counts[quick]);
-            match scheme {
-                Scheme::Window if row.window().is_none() => TASK_COUNT_GROWING,
-                Scheme::Window | Scheme::Batches => count,
-                Scheme::Blocks => count.max(BLOCK_COUNT_MIN * row.in_flight_count),
-            }
+        let at_least = TASK_COUNTS.iter().find(|(count, _)| row.in_flight_count >= *count);
+        let default_count = at_least.map_or(0, |(_, counts)| counts[quick]);
+        let default_count = match scheme {
+            Scheme::Window if row.window().is_none() => TASK_COUNT_GROWING,
+            Scheme::Window | Scheme::Batches => default_count,
+            Scheme::Blocks => default_count.max(BLOCK_COUNT_MIN * row.in_flight_count),
         };
-        let count = self.task_count.unwrap_or_else(default_count);
+        let count = self.task_count.unwrap_or(default_count);
         match row.task_us {
             0 => count,
             task_us => count.min(TIMED_SAMPLE_US[quick] * WORKER_COUNT as u64 / task_us),

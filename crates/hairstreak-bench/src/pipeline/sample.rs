@@ -73,10 +73,7 @@ impl Task {
 impl fmt::Display for Task {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, transport, row: Row { in_flight_count, task_us }, task_count, .. } = self;
-        let (scheme, transport) = (scheme.text(), name(transport));
-        write!(
-            out,
-            "{scheme} over {transport}, {in_flight_count} in flight, {task_count} tasks of {task_us} us"
-        )
+        write!(out, "{} over {}, {in_flight_count} in flight, ", scheme.text(), name(transport))?;
+        write!(out, "{task_count} tasks of {task_us} us")
     }
 }

@@ -52,14 +52,13 @@ pub fn run(settings: &Settings) -> Result<()> {
     let (mut rows, mut processes, mut conclusion) = (Vec::new(), Vec::new(), Vec::new());
     for contenders in tasks.chunk_by(|one, other| one.row == other.row) {
         let samples: Vec<Vec<Sample>> = samples.by_ref().take(contenders.len()).collect();
-        let rates = samples.iter().map(|samples| clock(samples, Measurement::rate));
+        let rates = samples.iter().map(|one| Spread::of(one.iter().map(|sample| sample.client.rate())));
         let rates: Vec<Option<Spread>> = rates.collect();
-        let ratio = match rates[..] {
-            [Some(ours), Some(rival)] => Some(ours.median / rival.median),
-            _ => None,
-        };
-        for ((task, samples), per_s) in contenders.iter().zip(&samples).zip(rates) {
-            let (names, real_s) = (names(task), clock(samples, |client| client.elapsed_s));
+        let median = |index: usize| Some((*rates.get(index)?)?.median);
+        let ratio = median(0).zip(median(1)).map(|(ours, rival)| ours / rival);
+        for ((task, samples), per_s) in contenders.iter().zip(&samples).zip(&rates) {
+            let names = names(task);
+            let real_s = Spread::of(samples.iter().map(|sample| sample.client.elapsed_s));
             processes.extend(costs(&names, samples));
             rows.push(
                 names
@@ -67,7 +66,7 @@ pub fn run(settings: &Settings) -> Result<()> {
                     .keep("unit", Value::text("requests/s"))
                     .keep("n", Value::count(samples.len()))
                     .show("real_s", "real s", Value::spread(real_s, short))
-                    .show("rate", "requests/s", Value::spread(per_s, rate))
+                    .show("rate", "requests/s", Value::spread(*per_s, rate))
                     .show("ratio", "ratio", Value::ratio(ratio))
                     .show("target_ratio", "target", Value::ratio(task.row.target())),
             );
@@ -88,11 +87,6 @@ pub fn run(settings: &Settings) -> Result<()> {
     report.print(settings.common.json)
 }
 
-/// A figure of the client in all samples.
-fn clock(samples: &[Sample], of: impl Fn(&Measurement) -> f64) -> Option<Spread> {
-    Spread::of(samples.iter().map(|sample| of(&sample.client)))
-}
-
 fn verdict(row: plan::Row, ratio: Option<f64>) -> Option<String> {
     let (ratio, target) = (ratio?, row.target()?);
     let verdict = if ratio >= target { "reached" } else { "missed" };
@@ -100,29 +94,26 @@ fn verdict(row: plan::Row, ratio: Option<f64>) -> Option<String> {
 }
 
 fn names(task: &Task) -> Row {
-    let plan::Row { case, mode, worker_count } = task.row;
     Row::default()
-        .show("case", "case", Value::text(case.text()))
-        .show("mode", "mode", Value::text(name(&mode)))
-        .show("workers", "workers", Value::count(worker_count))
+        .show("case", "case", Value::text(task.row.case.text()))
+        .show("mode", "mode", Value::text(name(&task.row.mode)))
+        .show("workers", "workers", Value::count(task.row.worker_count))
         .show("contender", "contender", Value::text(task.scheme.owner()))
 }
 
 /// A row for each kind of process.
-fn costs(names: &Row, samples: &[Sample]) -> Vec<Row> {
-    let roles = samples.first().into_iter().flat_map(|sample| &sample.processes).enumerate();
-    let row = |(index, (role, _)): (usize, &(&'static str, _))| {
+fn costs(names: &Row, samples: &[Sample]) -> impl Iterator<Item = Row> {
+    (0..samples[0].processes.len()).map(|index| {
         let spread = |of: fn(&Measurement) -> f64| {
             Value::spread(Spread::of(samples.iter().map(|sample| of(&sample.processes[index].1))), short)
         };
         names
             .clone()
-            .show("role", "process", Value::text(*role))
+            .show("role", "process", Value::text(samples[0].processes[index].0))
             .show("real_s", "real s", spread(|used| used.elapsed_s))
             .show("user_s", "user s", spread(|used| (used.usage.cpu_s - used.usage.system_s).max(0.0)))
             .show("system_s", "system s", spread(|used| used.usage.system_s))
-    };
-    roles.map(row).collect()
+    })
 }
 
 #[cfg(test)]

@@ -45,10 +45,8 @@ impl Scheme {
 
     /// The contender in reports.
     pub fn owner(self) -> &'static str {
-        match self {
-            Self::LibzmqProxy | Self::LibzmqMajordomo => RIVAL_NAME,
-            _ => "hairstreak",
-        }
+        let is_rival = matches!(self, Self::LibzmqProxy | Self::LibzmqMajordomo);
+        if is_rival { RIVAL_NAME } else { "hairstreak" }
     }
 }
 
@@ -107,10 +105,8 @@ impl Row {
 
     /// Returns the contenders of the row: ours, then the rival. Plain workers are the rival's.
     pub fn schemes(self, has_rival: bool) -> Vec<Scheme> {
-        let rival = match self.case {
-            Scheme::Tripping => Scheme::LibzmqProxy,
-            _ => Scheme::LibzmqMajordomo,
-        };
+        let is_tripping = self.case == Scheme::Tripping;
+        let rival = if is_tripping { Scheme::LibzmqProxy } else { Scheme::LibzmqMajordomo };
         match (has_rival, self.case) {
             (true, case) => vec![case, rival],
             (false, Scheme::Tripping | Scheme::Services) => vec![self.case],
@@ -155,13 +151,9 @@ impl Settings {
 
     /// Requests of a sample.
     pub fn request_count(&self, row: Row) -> u64 {
-        self.request_count.unwrap_or_else(|| {
-            let count = match (row.case, row.mode) {
-                (Scheme::Tripping, Mode::Sync) => REQUEST_COUNT_TRIPPING_SYNC,
-                _ => REQUEST_COUNT,
-            };
-            if self.common.quick { count / QUICK_PART } else { count }
-        })
+        let is_slow = (row.case, row.mode) == (Scheme::Tripping, Mode::Sync);
+        let count = if is_slow { REQUEST_COUNT_TRIPPING_SYNC } else { REQUEST_COUNT };
+        self.request_count.unwrap_or(if self.common.quick { count / QUICK_PART } else { count })
     }
 }
 

@@ -73,10 +73,8 @@ impl Task {
     /// Measures in fresh processes.
     pub fn sample(&self) -> Result<Sample> {
         let workers = (0..self.row.worker_count).map(Role::Worker);
-        let waves = match self.row.case {
-            Scheme::Tripping => vec![vec![Role::All]],
-            _ => vec![vec![Role::Broker], workers.chain([Role::Client]).collect()],
-        };
+        let apart = vec![vec![Role::Broker], workers.chain([Role::Client]).collect()];
+        let waves = if self.row.case == Scheme::Tripping { vec![vec![Role::All]] } else { apart };
         let has_clock = |role| matches!(role, Role::All | Role::Client);
         let processes: Processes<Role, Measurement> = Processes::new(self.to_string(), SAMPLE_TIME_MAX);
         let measurements = play(processes, &waves, has_clock, |processes, role, endpoints| {

@@ -16,8 +16,8 @@ use anyhow::{Context as _, Result, bail, ensure};
 use super::super::plan::{Scheme, TASK_SIZE, WORKER_COUNT};
 use super::super::sample::{Role, Task};
 use super::work::Work;
+use crate::frame::Meter;
 use crate::frame::processes::{Answer, report};
-use crate::frame::{Measurement, Meter};
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
 
 /// The longest wait for a message. Nothing takes that long: the message was lost.
@@ -48,7 +48,7 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
         bound.push(socket.bind(&task.transport.free_endpoint(name))?);
         sockets.push(socket);
     }
-    Answer::<Measurement>::Bound(bound).print()?;
+    Answer::<()>::Bound(bound).print()?;
     let mut heard_sizes = BTreeSet::new();
     while heard_sizes.len() < WORKER_COUNT {
         sockets[0].send(greeting(0))?;
@@ -70,7 +70,7 @@ fn ventilate(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) 
             (sent..end).try_for_each(|number: u64| tasks.send(&number.to_le_bytes()))?;
         }
         let size = next(&mut sockets[last], "tasks acknowledged", sent, task.task_count)?;
-        check_size("an acknowledgement", size, 0)?;
+        ensure!(size == 0, "an acknowledgement of {size} bytes came");
         sent = end;
     }
     report(meter.end(sent)?, orders)
@@ -118,7 +118,7 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
         _ => None,
     };
     results.set_patience(PATIENCE)?;
-    Answer::<Measurement>::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
+    Answer::<()>::Bound(vec![results.bind(&task.transport.free_endpoint("results"))?]).print()?;
     let (mut meter, mut count) = (Meter::default(), 0);
     while count < task.task_count {
         let size = next(&mut results, "results", count, task.task_count)?;
@@ -131,7 +131,7 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
         }
         meter.begin()?;
         let expected = if is_block { task.row.in_flight_count.min(task.task_count - count) } else { 1 };
-        check_size("results", size, expected as usize * TASK_SIZE)?;
+        ensure!(size == expected as usize * TASK_SIZE, "results of {size} bytes came");
         count += expected;
         if count.is_multiple_of(task.row.in_flight_count) || count == task.task_count {
             acknowledgements.as_ref().unwrap_or(&results).send(&[])?;
@@ -140,17 +140,11 @@ fn collect(context: &LibzmqContext, task: &Task, orders: &mpsc::Receiver<()>) ->
     report(meter.end(count)?, orders)
 }
 
-pub(super) fn check_size(what: &'static str, size: usize, expected: usize) -> Result<()> {
-    ensure!(size == expected, "{what} of {size} bytes came where {expected} were sent");
-    Ok(())
-}
-
 /// Receives a message and returns its size. `came` of `expected` messages came before.
 fn next(socket: &mut LibzmqHandle, what: &'static str, came: u64, expected: u64) -> Result<usize> {
-    let seconds = PATIENCE.as_secs();
-    socket
-        .receive_in_time()?
-        .with_context(|| format!("nothing came for {seconds} s, {came} of {expected} {what} did"))
+    socket.receive_in_time()?.with_context(|| {
+        format!("nothing came for {} s, {came} of {expected} {what} did", PATIENCE.as_secs())
+    })
 }
 
 /// The greeting of worker `number`. That of the first one is the ventilator's, too.

@@ -5,12 +5,12 @@ use std::sync::mpsc;
 use anyhow::{Context as _, Result, bail, ensure};
 use hairstreak::pipeline::{PipelineOptions, Reply, Sink, Ventilator, Window, Worker};
 
-use super::super::plan::{Scheme, TASK_SIZE, WORKER_COUNT};
+use super::super::plan::{Scheme, WORKER_COUNT};
 use super::super::sample::{Role, Task};
-use super::libzmq::{self, PATIENCE, check_size};
+use super::libzmq::{self, PATIENCE};
 use super::work::Work;
+use crate::frame::Meter;
 use crate::frame::processes::{Answer, orders, report};
-use crate::frame::{Measurement, Meter};
 
 /// Takes part in a sample with `task`, which is JSON.
 pub fn take_part(task: &str) -> Result<()> {
@@ -33,7 +33,7 @@ fn ventilate(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>
     let endpoints = ["tasks", "control"].map(|name| task.transport.free_endpoint(name));
     let ventilator = Ventilator::bind(&endpoints[0], &endpoints[1], options)?;
     let endpoints = [ventilator.endpoint(), ventilator.control_endpoint()];
-    Answer::<Measurement>::Bound(endpoints.map(|endpoint| endpoint.to_string()).to_vec()).print()?;
+    Answer::<()>::Bound(endpoints.map(|endpoint| endpoint.to_string()).to_vec()).print()?;
     let has_workers = ventilator.wait_for_workers(WORKER_COUNT, PATIENCE);
     ensure!(has_workers, "not all workers came in {} s", PATIENCE.as_secs());
     let mut meter = Meter::default();
@@ -61,15 +61,15 @@ fn work(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> 
 fn collect(task: &Task, options: &PipelineOptions, orders: &mpsc::Receiver<()>) -> Result<()> {
     let [.., control] = &task.endpoints[..] else { bail!("a sink has no endpoints") };
     let mut sink = Sink::bind(&task.transport.free_endpoint("results"), control, options)?;
-    Answer::<Measurement>::Bound(vec![sink.endpoint().to_string()]).print()?;
+    Answer::<()>::Bound(vec![sink.endpoint().to_string()]).print()?;
     let (mut meter, mut roll) = (Meter::default(), Roll::new(task.task_count));
     let (mut count, mut results) = (0, Vec::new());
     while sink.recv_many(&mut results)? > 0 {
         meter.begin()?;
         for done in &results {
             let body = done.message.body();
-            let number = body.try_into().map(u64::from_le_bytes);
-            roll.mark(number.or_else(|_| check_size("a result", body.len(), TASK_SIZE).map(|()| u64::MAX))?);
+            let Ok(number) = body.try_into() else { bail!("a result of {} bytes came", body.len()) };
+            roll.mark(u64::from_le_bytes(number));
         }
         count += results.len() as u64;
         results.clear();

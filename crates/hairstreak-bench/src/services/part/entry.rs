@@ -71,22 +71,17 @@ fn meet(client: &mut impl Asks, worker_count: u8) -> Result<()> {
 pub(super) fn measure(client: &mut impl Asks, task: &Task, body: &[u8]) -> Result<Measurement> {
     let mut meter = Meter::default();
     meter.begin()?;
-    let at_once = match task.row.mode {
-        Mode::Sync => 1,
-        Mode::Async => task.request_count,
-    };
-    let mut reply_count = 0;
-    while reply_count < task.request_count {
+    let at_once = if task.row.mode == Mode::Sync { 1 } else { task.request_count };
+    for first in (0..task.request_count).step_by(at_once as usize) {
         (0..at_once).try_for_each(|_| client.ask(body))?;
-        for number in reply_count..reply_count + at_once {
+        for number in first..first + at_once {
             let reply = client.reply()?;
             if reply != body {
                 return Err(wrong(number, reply));
             }
         }
-        reply_count += at_once;
     }
-    meter.end(reply_count)
+    meter.end(task.request_count)
 }
 
 fn wrong(number: u64, reply: &[u8]) -> anyhow::Error {

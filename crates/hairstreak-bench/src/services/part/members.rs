@@ -13,7 +13,6 @@ use super::super::sample::{Role, Task};
 use super::entry::{ANY_PORT, Asks, GREETING, ask_workers, serve};
 use super::majordomo;
 use super::proxies::{self, OurDealer};
-use crate::frame::Measurement;
 use crate::frame::processes::{Answer, orders};
 use crate::sample::{LibzmqHandle, failed};
 
@@ -60,7 +59,7 @@ fn run_broker(scheme: Scheme) -> Result<Infallible> {
     let options = ServeOptions { services, bind: Vec::new(), services_bind, ..ServeOptions::default() };
     let server = Server::start(options).map_err(failed("Server::start"))?;
     let endpoints = server.service_endpoints().iter().map(ToString::to_string).collect();
-    Answer::<Measurement>::Bound(endpoints).print()?;
+    Answer::<()>::Bound(endpoints).print()?;
     loop {
         thread::park();
     }

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, anyhow};
 
 use super::super::entry::ANY_PORT;
-use crate::frame::Measurement;
 use crate::frame::processes::Answer;
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
 
@@ -53,7 +52,7 @@ pub fn run_broker(library: &str) -> Result<Infallible> {
     let mut socket = LibzmqContext::new(library)?.socket(LibzmqType::Router)?;
     // A ROUTER drops messages that find no room, and the client takes no reply before its last request is sent.
     socket.turn_off_marks()?;
-    Answer::<Measurement>::Bound(vec![socket.bind(ANY_PORT)?]).print()?;
+    Answer::<()>::Bound(vec![socket.bind(ANY_PORT)?]).print()?;
     let mut broker = Broker::default();
     let mut heartbeat_at = Instant::now() + HEARTBEAT_INTERVAL;
     loop {

@@ -75,11 +75,8 @@ fn work(context: &LibzmqContext, endpoint: &str, number: u8) -> Result<()> {
         if socket.poll(HEARTBEAT_INTERVAL)? {
             liveness = HEARTBEAT_LIVENESS;
             let message = socket.receive_frames()?;
-            let Some([command, rest @ ..]) = behind(&[EMPTY, WORKER], &message) else {
-                return Err(wrong(&message));
-            };
-            match (command.as_slice(), rest) {
-                (REQUEST, [client, empty, body @ ..]) if empty.is_empty() && !body.is_empty() => {
+            match behind(&[EMPTY, WORKER], &message) {
+                Some([command, client, empty, body @ ..]) if command == REQUEST && empty.is_empty() => {
                     let head: &[&[u8]] = &[EMPTY, WORKER, REPLY, client, EMPTY];
                     match body {
                         [body] if body == GREETING => send(&socket, head, &[vec![number]])?,
@@ -87,8 +84,8 @@ fn work(context: &LibzmqContext, endpoint: &str, number: u8) -> Result<()> {
                     }
                     continue;
                 }
-                (HEARTBEAT, []) => {}
-                (DISCONNECT, []) => return Ok(()),
+                Some([command]) if command == HEARTBEAT => {}
+                Some([command]) if command == DISCONNECT => return Ok(()),
                 _ => return Err(wrong(&message)),
             }
         } else {
