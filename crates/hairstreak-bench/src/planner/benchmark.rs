@@ -1,6 +1,5 @@
 //! The run of the study: calibrates, predicts, runs, compares.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
@@ -67,17 +66,17 @@ struct Run {
 /// Errors: a topology cannot be predicted or run, or a prediction is further off than `settings.tolerance`.
 pub fn run(settings: &Settings) -> Result<()> {
     let topologies = topologies(&settings.names)?;
-    let program = program()?;
+    let program = std::env::current_exe()?.with_file_name("hairstreak");
+    std::fs::metadata(&program)
+        .context("cannot find the program hairstreak; cargo build --release -p hairstreak-cli builds it")?;
     let patience = Duration::from_secs(settings.patience);
     wait_for_quiet(QUIET_CORES, patience);
     let machine = calibrate(CALIBRATION_REPEATS).context("cannot calibrate")?;
     let mut cases = Vec::with_capacity(topologies.len());
     for (name, topology) in topologies {
         let (predicted_per_s, predicted_cpu_ms) = predict(&topology, &machine).context(name)?;
+        eprintln!("predicted: {name} {predicted_per_s:.1} messages/s");
         cases.push(Case { name, topology, predicted_per_s, predicted_cpu_ms });
-    }
-    for case in &cases {
-        eprintln!("predicted: {} {:.1} messages/s", case.name, case.predicted_per_s);
     }
     let samples = take_turns("plan", settings.repeats, &cases, |case| {
         let options = RunOptions { stage_executable: Some(program.clone()), ..RunOptions::default() };
@@ -89,17 +88,15 @@ pub fn run(settings: &Settings) -> Result<()> {
         Ok(Run { per_s: ran.throughput_per_s, others, cpu_ms })
     })?;
     let allowed = settings.tolerance / 100.0;
-    let errors: Vec<f64> =
-        cases.iter().zip(&samples).map(|(case, runs)| case.error(runs).unwrap_or(f64::INFINITY)).collect();
-    let worst = errors.iter().fold(0.0, |worst: f64, error| worst.max(error.abs()));
-    let off_count = errors.iter().filter(|error| error.abs() > allowed).count();
-    let rows = cases.iter().zip(&samples).filter_map(|(case, runs)| case.row(runs)).collect();
+    let runs = || cases.iter().zip(&samples);
+    let errors = || runs().map(|(case, runs)| case.error(runs).map_or(f64::INFINITY, f64::abs));
+    let worst = errors().fold(0.0, f64::max);
+    let off_count = errors().filter(|&error| error > allowed).count();
+    let rows = runs().filter_map(|(case, runs)| case.row(runs)).collect();
+    let calibration = format!("calibration: {}", machine.to_toml().trim().replace('\n', "; "));
     let report = Report {
         study: "plan",
-        setting: Setting::new(
-            Vec::new(),
-            vec![format!("calibration: {}", machine.to_toml().trim().replace('\n', "; "))],
-        ),
+        setting: Setting::new(Vec::new(), vec![calibration]),
         about: format!("predictions beside {} runs", settings.repeats),
         tables: vec![Table { key: "rows", title: "", rows, legend: LEGEND }],
         conclusion: vec![format!("The worst prediction is {:.1}% off.", worst * 100.0)],
@@ -168,14 +165,6 @@ fn predict(topology: &Topology, machine: &Calibration) -> Result<(f64, f64)> {
     let mean = |values: Vec<f64>| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let per_s = simulations.iter().filter_map(|simulation| simulation.predicted_per_s).collect();
     Ok((mean(per_s), mean(simulations.iter().map(cpu_ms).collect())))
-}
-
-/// Returns the program hairstreak beside this program.
-fn program() -> Result<PathBuf> {
-    let program = std::env::current_exe()?.with_file_name("hairstreak");
-    std::fs::metadata(&program)
-        .context("cannot find the program hairstreak; cargo build --release -p hairstreak-cli builds it")?;
-    Ok(program)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Scenarios of samples of sockets, and the tasks of their members.
+//! The subjects of samples of sockets, and the tasks of their members.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use crate::frame::usage::Usage;
 pub const BATCH_COUNT: usize = 64;
 
 /// Subscribers that get each message of [`CaseName::PubSub`].
-pub const SUBSCRIBER_COUNT: usize = 4;
+const SUBSCRIBER_COUNT: usize = 4;
 
 /// Messages of [`CaseName::Echo`] under way at one time.
 const OUTSTANDING_COUNT: u64 = 1000;
@@ -96,9 +96,9 @@ pub enum Role {
     Both,
 }
 
-/// The task of a member of a sample.
+/// One contender in one case over one transport.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Task {
+pub struct Subject {
     /// The kind of traffic.
     pub case: CaseName,
     /// The transport.
@@ -109,30 +109,56 @@ pub struct Task {
     pub calls: Calls,
     /// The contender.
     pub contender: ContenderName,
-    /// The end.
-    pub role: Role,
-    /// Independent streams.
+    /// Independent pairs of sockets at the same time, each with its own threads.
     pub stream_count: usize,
     /// Messages, or round trips, of each stream.
     pub message_count: u64,
-    /// The endpoints to which the peer connects: the measurer's receiving ends, then (round trips) its sending end.
-    pub endpoints: Vec<String>,
-    /// Allocations are counted, which slows them down.
-    pub is_counting: bool,
     /// The libzmq to load.
     pub libzmq: String,
 }
 
-impl Task {
-    /// Sockets that receive, each with a thread of its own, where messages go one way.
-    pub fn receiver_count(&self) -> usize {
-        if self.case == CaseName::PubSub { SUBSCRIBER_COUNT } else { self.stream_count }
+impl Subject {
+    /// Endpoints of the measurer. Where messages go one way, they are sockets that receive, each with a thread of its own.
+    pub fn endpoint_count(&self) -> usize {
+        match self.case {
+            CaseName::Throughput | CaseName::Curve => self.stream_count,
+            CaseName::PubSub => SUBSCRIBER_COUNT,
+            CaseName::RoundTrip => 2,
+            CaseName::Echo => 1,
+        }
+    }
+
+    /// Returns `true` if messages are encrypted.
+    pub fn is_sealed(&self) -> bool {
+        self.case == CaseName::Curve
     }
 
     /// Messages of an echo under way at one time.
     pub fn outstanding_count(&self) -> u64 {
         OUTSTANDING_COUNT.min(OUTSTANDING_BYTES_MAX / self.size.max(1) as u64).clamp(1, self.message_count)
     }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (case, transport) = (name(&self.case), name(&self.transport));
+        write!(out, "{} {case} {transport} {} B", self.contender.text(), self.size)?;
+        if self.stream_count == 1 { Ok(()) } else { write!(out, ", {} streams", self.stream_count) }
+    }
+}
+
+/// The task of a member of a sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Task {
+    /// The subject.
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// The end.
+    pub role: Role,
+    /// The endpoints to which the peer connects: the measurer's receiving ends, then (round trips) its sending end.
+    pub endpoints: Vec<String>,
+    /// Allocations are counted, which slows them down.
+    pub is_counting: bool,
 }
 
 /// The measurement of a member.
@@ -160,24 +186,11 @@ pub enum Transport {
     Inproc,
 }
 
-/// One case over one transport at one size; its contenders are measured in turns.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scenario {
-    /// The kind of traffic.
-    pub case: CaseName,
-    /// The transport.
-    pub transport: Transport,
-    /// Bytes per message.
-    pub size: usize,
-    /// The ways of calling that get a row each.
-    pub calls: Vec<Calls>,
-    /// Independent pairs of sockets at the same time, each with its own threads.
-    pub stream_count: usize,
-}
-
-impl fmt::Display for Scenario {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {} {} B", name(&self.case), name(&self.transport), self.size)?;
-        if self.stream_count == 1 { Ok(()) } else { write!(out, ", {} streams", self.stream_count) }
+#[cfg(test)]
+impl Subject {
+    /// A limit program that calls once per message.
+    pub fn of_limit(case: CaseName, transport: Transport, size: usize) -> Subject {
+        let (calls, contender, libzmq) = (Calls::One, ContenderName::Limit, String::new());
+        Subject { case, transport, size, calls, contender, stream_count: 1, message_count: 1, libzmq }
     }
 }

@@ -1,9 +1,9 @@
 //! The options of the study, and its scenarios: by default, with `--quick`, and with filters.
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 
 use crate::frame::{Common, RivalOptions, chosen};
-use crate::sample::{Calls, CaseName, Scenario, Transport};
+use crate::sample::{Calls, CaseName, ContenderName, Subject, Transport};
 
 /// The options of `hairstreak-bench sockets`.
 #[derive(Clone, Debug, Args)]
@@ -28,14 +28,23 @@ pub struct Settings {
     pub rival: RivalOptions,
 }
 
-const CASES: [CaseName; 5] =
-    [CaseName::Throughput, CaseName::Curve, CaseName::PubSub, CaseName::RoundTrip, CaseName::Echo];
 /// The smallest body that is also sent by handle, where that copies nothing.
 const HANDLE_SIZE_MIN: u32 = 8192;
+/// The fewest messages of a sample.
+pub const MESSAGE_COUNT_MIN: u64 = 200;
 const REPEAT_COUNT: u32 = 5;
 const REPEAT_COUNT_QUICK: u32 = 3;
 const SAMPLE_S: f64 = 0.6;
 const SAMPLE_S_QUICK: f64 = 0.06;
+
+/// One case over one transport at one size. Its contenders are measured in turns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// Ours, with as many messages as take a few hundredths of a second on a slow machine.
+    pub subject: Subject,
+    /// The ways of calling that get a row each.
+    pub calls: Vec<Calls>,
+}
 
 /// Everything to be measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,13 +61,13 @@ impl Plan {
     /// The plan for `settings`.
     pub fn new(settings: &Settings) -> Self {
         let mut scenarios = Vec::new();
-        for &case in chosen(&settings.cases, &CASES) {
+        for &case in chosen(&settings.cases, CaseName::value_variants()) {
             for &transport in chosen(&settings.transports, transports_of(case, settings.common.quick)) {
                 for &size in chosen(&settings.sizes, sizes_of(case, transport, settings.common.quick)) {
                     let calls = calls_of(case, transport, size, settings.calls);
                     if !calls.is_empty() {
-                        let size = size as usize;
-                        scenarios.push(Scenario { case, transport, size, calls, stream_count: 1 });
+                        let subject = subject(case, transport, size as usize, &settings.rival.libzmq);
+                        scenarios.push(Scenario { subject, calls });
                     }
                 }
             }
@@ -71,23 +80,31 @@ impl Plan {
     }
 
     /// Remarks that a reader of some rows needs.
-    pub fn notes(&self) -> impl Iterator<Item = &'static str> {
-        let inproc = || self.scenarios.iter().filter(|scenario| scenario.transport == Transport::Inproc);
-        let by_handle = inproc().any(|scenario| scenario.calls.contains(&Calls::Handle));
-        let round_trips = inproc().any(|scenario| scenario.case == CaseName::RoundTrip);
-        [
-            (
-                by_handle,
-                "by handle, 1000 messages may be under way, as libzmq's own mark has it at either end",
-            ),
-            (
-                round_trips,
-                "inproc: a sender looks for the answer for some 30 us while that pays, then sleeps",
-            ),
-        ]
-        .into_iter()
-        .filter_map(|(applies, note)| applies.then_some(note))
+    pub fn notes(&self) -> Vec<&'static str> {
+        let inproc =
+            || self.scenarios.iter().filter(|scenario| scenario.subject.transport == Transport::Inproc);
+        let mut notes = Vec::new();
+        if inproc().next().is_some() {
+            notes.push("the threads of an inproc sample keep to a core each, for all contenders");
+        }
+        if inproc().any(|scenario| scenario.calls.contains(&Calls::Handle)) {
+            notes
+                .push("by handle, 1000 messages may be under way, as libzmq's own mark has it at either end");
+        }
+        if inproc().any(|scenario| scenario.subject.case == CaseName::RoundTrip) {
+            notes.push("inproc: a sender looks for the answer for some 30 us while that pays, then sleeps");
+        }
+        notes
     }
+}
+
+fn subject(case: CaseName, transport: Transport, size: usize, libzmq: &str) -> Subject {
+    let message_count = match case {
+        CaseName::RoundTrip => 500,
+        _ => (50_000_000 / (500 + size as u64)).max(MESSAGE_COUNT_MIN),
+    };
+    let (calls, contender, libzmq) = (Calls::One, ContenderName::Ours, libzmq.to_owned());
+    Subject { case, transport, size, calls, contender, stream_count: 1, message_count, libzmq }
 }
 
 /// The transports of a case.
@@ -128,6 +145,8 @@ fn calls_of(case: CaseName, transport: Transport, size: u32, only: Option<Calls>
 
 #[cfg(test)]
 mod tests {
+    use clap::ValueEnum as _;
+
     use super::Plan;
     use crate::frame::parse;
     use crate::sample::{Calls, CaseName, Transport};
@@ -146,8 +165,8 @@ mod tests {
     #[test]
     fn the_quick_plan_has_every_case_and_stays_within_a_minute() {
         let plan = plan("--quick");
-        for case in super::CASES {
-            assert!(plan.scenarios.iter().any(|scenario| scenario.case == case), "{case:?}");
+        for &case in CaseName::value_variants() {
+            assert!(plan.scenarios.iter().any(|scenario| scenario.subject.case == case), "{case:?}");
         }
         // Besides ours, the rival and the limit in turns there is about one sample each to find its count, and four to
         // count system calls; starting and ending two processes takes about 40 ms.
@@ -164,8 +183,11 @@ mod tests {
         let plan = plan("--quick --case throughput --transport inproc --size 8 --calls one --repeat 2");
         assert_eq!(plan.scenarios.len(), 1);
         let scenario = &plan.scenarios[0];
-        assert_eq!((scenario.case, scenario.transport), (CaseName::Throughput, Transport::Inproc));
-        assert_eq!((scenario.size, scenario.calls.as_slice()), (8, [Calls::One].as_slice()));
+        assert_eq!(
+            (scenario.subject.case, scenario.subject.transport),
+            (CaseName::Throughput, Transport::Inproc)
+        );
+        assert_eq!((scenario.subject.size, scenario.calls.as_slice()), (8, [Calls::One].as_slice()));
         assert_eq!(plan.repeat_count, 2);
     }
 
@@ -178,7 +200,10 @@ mod tests {
         ] {
             let plan = plan(&format!("{options} --calls batch"));
             let [scenario] = plan.scenarios.as_slice() else { panic!("{options}: {plan:?}") };
-            assert_eq!((scenario.case, scenario.transport, scenario.size), (case, transport, size));
+            assert_eq!(
+                (scenario.subject.case, scenario.subject.transport, scenario.subject.size),
+                (case, transport, size)
+            );
             assert_eq!(scenario.calls, [Calls::Batch]);
         }
     }
@@ -186,23 +211,22 @@ mod tests {
     #[test]
     fn only_large_bodies_between_threads_go_by_handle() {
         for scenario in plan("").scenarios {
-            let expected = (scenario.case, scenario.transport) == (CaseName::Throughput, Transport::Inproc)
-                && scenario.size >= 8192;
-            assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{scenario}");
+            let expected = (scenario.subject.case, scenario.subject.transport)
+                == (CaseName::Throughput, Transport::Inproc)
+                && scenario.subject.size >= 8192;
+            assert_eq!(scenario.calls.contains(&Calls::Handle), expected, "{scenario:?}");
         }
     }
 
     #[test]
     fn rows_that_need_a_word_get_it() {
-        assert_eq!(plan("--transport tcp").notes().count(), 0);
-        assert_eq!(plan("--case throughput --size 8").notes().count(), 0);
-        assert!(
-            plan("--case throughput")
-                .notes()
-                .eq(["by handle, 1000 messages may be under way, as libzmq's own \
-            mark has it at either end"])
-        );
-        assert_eq!(plan("").notes().count(), 2);
+        let cores = "the threads of an inproc sample keep to a core each, for all contenders";
+        let by_handle =
+            "by handle, 1000 messages may be under way, as libzmq's own mark has it at either end";
+        assert!(plan("--transport tcp").notes().is_empty());
+        assert_eq!(plan("--case throughput --size 8").notes(), [cores]);
+        assert_eq!(plan("--case throughput").notes(), [cores, by_handle]);
+        assert_eq!(plan("").notes().len(), 3);
     }
 
     #[test]

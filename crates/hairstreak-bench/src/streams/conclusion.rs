@@ -4,23 +4,21 @@
 //! shows the disturbed part: over tcp all parts but the card are in use (loopback), over shared memory no kernel socket
 //! is in use, between threads of one process only memory is in use.
 
-use super::plan::CONTROL_SIZE;
-use crate::frame::Spread;
-use crate::sample::{Sample, Scenario, Transport};
+use super::plan::{CONTROL_SIZE, CONTROL_TRANSPORTS};
+use crate::frame::{Row, Spread, Value, name, rate, short};
+use crate::sample::{ContenderName, Sample, Subject, Transport};
 
 /// The processor time of a message with some streams over one transport.
 #[derive(Clone, Debug)]
 pub struct Control {
-    /// The transport.
-    pub transport: Transport,
-    /// Streams at the same time.
-    pub streams: usize,
+    /// The contender, the transport, and the streams at the same time.
+    pub subject: Subject,
     /// Samples.
     pub n: usize,
     /// Median rate of all streams together, messages/s.
     pub rate: f64,
-    /// User and system seconds of all processes per million messages, median.
-    pub cpu_s_per_million: f64,
+    /// User and system seconds of all processes per million messages.
+    pub cpu_s_per_million: Spread,
     /// The kernel's part of that time, in per cent, of all samples together.
     pub kernel_percent: f64,
     /// Rise of the time over that of the fewest streams, in per cent of the medians.
@@ -28,69 +26,66 @@ pub struct Control {
 }
 
 impl Control {
-    /// The control of these samples, where a million messages cost `first` seconds with the fewest streams. `None` without a sample.
-    pub fn new(scenario: &Scenario, samples: &[Sample], first: f64) -> Option<Control> {
-        let cpu = Spread::of(samples.iter().map(Sample::cpu_s_per_million))?.median;
+    /// The control of these samples, beside the control with the fewest streams, if there is one before. `None` without a sample.
+    pub fn new(subject: &Subject, samples: &[Sample], fewest: Option<&Control>) -> Option<Control> {
+        let cpu = Sample::spread(samples, Sample::cpu_s_per_million)?;
         let sum = |of: fn(&Sample) -> f64| samples.iter().map(of).sum::<f64>();
         let (all, kernel) = (sum(|sample| sample.usage.cpu_s), sum(|sample| sample.usage.system_s));
+        let first = fewest.map_or(cpu, |fewest| fewest.cpu_s_per_million);
         Some(Control {
-            transport: scenario.transport,
-            streams: scenario.stream_count,
+            subject: subject.clone(),
             n: samples.len(),
-            rate: Spread::of(samples.iter().map(Sample::rate))?.median,
+            rate: Sample::spread(samples, Sample::rate)?.median,
             cpu_s_per_million: cpu,
             kernel_percent: if all > 0.0 { 100.0 * kernel / all } else { 0.0 },
-            rise_percent: 100.0 * (cpu / first - 1.0),
+            rise_percent: 100.0 * (cpu.median / first.median - 1.0),
         })
+    }
+
+    /// The row of the table.
+    pub fn row(&self) -> Row {
+        Row::default()
+            .show("contender", "contender", Value::text(self.subject.contender.text()))
+            .show("transport", "over", Value::text(name(&self.subject.transport)))
+            .show("size", "size", Value::count(self.subject.size))
+            .show("streams", "streams", Value::count(self.subject.stream_count))
+            .show("n", "n", Value::count(self.n))
+            .keep("messages", Value::count(self.subject.message_count))
+            .show("rate", "messages/s", Value::figure(self.rate, rate))
+            .show("cpu_s_per_million", "cpu s/M [min-max]", Value::spread(self.cpu_s_per_million, short))
+            .show("kernel_percent", "kernel", Value::percent(self.kernel_percent))
+            .show("rise_percent", "rise", Value::figure(self.rise_percent, |rise| format!("{rise:+.1}%")))
     }
 }
 
 /// A rise beyond this is contention, in percent; a smaller one is within the difference between two runs.
 pub const RISE_PERCENT_MAX: f64 = 10.0;
 
-/// The load of the run's largest messages on memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Load {
-    /// Bytes of bodies per second, the most that any row of ours had.
-    pub bytes_per_s: f64,
-    /// Bytes per second that one core copies from memory to memory.
-    pub copied_bytes_per_s: f64,
-}
-
-/// Sentences about the results of the controls; none if a control is missing.
-pub fn conclude(ours: &[Control], load: Load, cores: usize) -> Vec<String> {
-    let (Some(tcp), Some(shm), Some(inproc)) =
-        (Pair::of(ours, Transport::Tcp), Pair::of(ours, Transport::Shm), Pair::of(ours, Transport::Inproc))
-    else {
-        return Vec::new();
-    };
-    let kernel_ns = (tcp.few.cpu_s_per_million - shm.few.cpu_s_per_million) * 1000.0;
+/// Sentences about the controls of ours. There are none if a control is missing. `bodies` are the bytes of bodies per second
+/// of the row of ours that had the most, `copied` the bytes per second that one core copies from memory to memory.
+pub fn conclude(controls: &[Control], bodies: f64, copied: f64, cores: usize) -> Vec<String> {
+    let pairs = CONTROL_TRANSPORTS.map(|transport| Pair::of(controls, transport));
+    let [Some(tcp), Some(shm), Some(inproc)] = pairs else { return Vec::new() };
+    let [few, many] = [tcp.few, tcp.many].map(|control| control.subject.stream_count);
+    let (n, kernel_percent) = (tcp.many.n, tcp.few.kernel_percent);
+    let [tcp_rise, shm_rise, inproc_rise] = [&tcp, &shm, &inproc].map(|pair| pair.many.rise_percent);
+    let kernel_ns = (tcp.few.cpu_s_per_million.median - shm.few.cpu_s_per_million.median) * 1000.0;
+    let (cost_ns, more) = (kernel_ns.abs(), if kernel_ns >= 0.0 { "more" } else { "less" });
+    let (bodies, copied) = (bodies / 1e9, copied / 1e9);
     vec![
         format!(
-            "From {} to {} streams of {} B the processor time of a message changes by {:+.1}% over tcp, {:+.1}% over \
-             shared memory and {:+.1}% between threads (n = {}).",
-            tcp.few.streams,
-            tcp.many.streams,
-            CONTROL_SIZE,
-            tcp.many.rise_percent,
-            shm.many.rise_percent,
-            inproc.many.rise_percent,
-            tcp.many.n,
+            "From {few} to {many} streams of {CONTROL_SIZE} B the processor time of a message changes by \
+             {tcp_rise:+.1}% over tcp, {shm_rise:+.1}% over shared memory and {inproc_rise:+.1}% between threads (n = {n})."
         ),
         "Network card: it took no part; tcp ran over the loopback interface, the controls over no network at all."
             .to_owned(),
         format!(
-            "Kernel sockets: {:.0}% of the processor time over tcp is the kernel's, and a message costs {:.0} ns \
-             {} over tcp than over shared memory.",
-            tcp.few.kernel_percent,
-            kernel_ns.abs(),
-            if kernel_ns >= 0.0 { "more" } else { "less" },
+            "Kernel sockets: {kernel_percent:.0}% of the processor time over tcp is the kernel's, and a message costs \
+             {cost_ns:.0} ns {more} over tcp than over shared memory."
         ),
         format!(
-            "Memory: at most {:.2} GB/s of bodies went through, {:.0}% of the {:.1} GB/s that one core copies here.",
-            load.bytes_per_s / 1e9,
-            100.0 * load.bytes_per_s / load.copied_bytes_per_s,
-            load.copied_bytes_per_s / 1e9,
+            "Memory: at most {bodies:.2} GB/s of bodies went through, {:.0}% of the {copied:.1} GB/s that one core copies here.",
+            100.0 * bodies / copied
         ),
         verdict(&tcp, &shm, &inproc, cores),
     ]
@@ -98,24 +93,24 @@ pub fn conclude(ours: &[Control], load: Load, cores: usize) -> Vec<String> {
 
 fn verdict(tcp: &Pair<'_>, shm: &Pair<'_>, inproc: &Pair<'_>, cores: usize) -> String {
     let contends = |pair: &Pair<'_>| pair.many.rise_percent > RISE_PERCENT_MAX;
-    match (contends(tcp), contends(shm) || contends(inproc)) {
-        (false, false) => format!(
-            "So the streams disturb each other nowhere (no rise above {RISE_PERCENT_MAX}%): what bounds their total, \
-             {:.2} times that of the fewest, is the processor time of {cores} cores.",
-            tcp.many.rate / tcp.few.rate,
-        ),
-        (true, false) => "So it is the kernel's sockets: the rise is there over tcp and not in the controls."
-            .to_owned(),
+    let cause = match (contends(tcp), contends(shm) || contends(inproc)) {
+        (false, false) => {
+            return format!(
+                "So the streams disturb each other nowhere (no rise above {RISE_PERCENT_MAX}%): what bounds their total, \
+                 {:.2} times that of the fewest, is the processor time of {cores} cores.",
+                tcp.many.rate / tcp.few.rate,
+            );
+        }
+        (true, false) => "the kernel's sockets: the rise is there over tcp and not in the controls.",
         (true, true) => {
-            "So it is memory, caches and the waiting for a core: the rise is there where no kernel socket takes part."
-                .to_owned()
+            "memory, caches and the waiting for a core: the rise is there where no kernel socket takes part."
         }
         (false, true) => {
-            "So it is memory, caches and the waiting for a core, and only where the kernel's sockets do not outweigh \
-             it: the rise is in the controls and not over tcp."
-                .to_owned()
+            "memory, caches and the waiting for a core, and only where the kernel's sockets do not outweigh it: \
+             the rise is in the controls and not over tcp."
         }
-    }
+    };
+    format!("So it is {cause}")
 }
 
 /// The controls of the fewest and the most streams over one transport.
@@ -126,26 +121,30 @@ struct Pair<'a> {
 
 impl<'a> Pair<'a> {
     fn of(controls: &'a [Control], transport: Transport) -> Option<Self> {
-        let of_transport = || controls.iter().filter(|control| control.transport == transport);
-        let few = of_transport().min_by_key(|control| control.streams)?;
-        let many = of_transport().max_by_key(|control| control.streams)?;
+        let is_it = |control: &&Control| {
+            control.subject.contender == ContenderName::Ours && control.subject.transport == transport
+        };
+        let few = controls.iter().filter(is_it).min_by_key(|control| control.subject.stream_count)?;
+        let many = controls.iter().filter(is_it).max_by_key(|control| control.subject.stream_count)?;
         Some(Self { few, many })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Control, Load, Scenario, Transport, conclude};
+    use super::*;
     use crate::frame::usage::Usage;
-    use crate::sample::{Calls, CaseName, Sample};
+    use crate::sample::CaseName;
 
     fn control(transport: Transport, streams: usize, rise_percent: f64) -> Control {
+        let median = 0.05 * (1.0 + rise_percent / 100.0);
+        let subject = Subject::of_limit(CaseName::Throughput, transport, 8);
+        let subject = Subject { contender: ContenderName::Ours, stream_count: streams, ..subject };
         Control {
-            transport,
-            streams,
+            subject,
             n: 7,
             rate: 1e6 * streams as f64,
-            cpu_s_per_million: 0.05 * (1.0 + rise_percent / 100.0),
+            cpu_s_per_million: Spread { median, min: median, max: median },
             kernel_percent: 40.0,
             rise_percent,
         }
@@ -157,8 +156,7 @@ mod tests {
             .iter()
             .flat_map(|&(transport, rise)| [control(transport, 1, 0.0), control(transport, 4, rise)])
             .collect();
-        let load = Load { bytes_per_s: 1e9, copied_bytes_per_s: 4e9 };
-        let sentences = conclude(&controls, load, 2);
+        let sentences = conclude(&controls, 1e9, 4e9, 2);
         assert!(sentences[3].contains("1.00 GB/s of bodies went through, 25%"), "{}", sentences[3]);
         sentences.last().cloned().unwrap_or_default()
     }
@@ -182,8 +180,7 @@ mod tests {
 
     #[test]
     fn without_a_control_there_is_no_conclusion() {
-        let load = Load { bytes_per_s: 1.0, copied_bytes_per_s: 1.0 };
-        assert!(conclude(&[control(Transport::Tcp, 1, 0.0)], load, 2).is_empty());
+        assert!(conclude(&[control(Transport::Tcp, 1, 0.0)], 1.0, 1.0, 2).is_empty());
     }
 
     #[test]
@@ -192,10 +189,11 @@ mod tests {
             let usage = Usage { cpu_s, system_s: cpu_s / 4.0, voluntary_switches: 0, allocations: 0 };
             Sample { message_count: 2000, timed_count: 2000, elapsed_s: 1.0, usage, system_calls: None }
         });
-        let (case, calls) = (CaseName::Throughput, vec![Calls::One]);
-        let scenario = Scenario { case, transport: Transport::Tcp, size: 8, calls, stream_count: 4 };
-        let control = Control::new(&scenario, &samples, 50.0).unwrap();
-        assert_eq!(control.cpu_s_per_million, 55.0);
+        let subject = Subject::of_limit(CaseName::Throughput, Transport::Tcp, 8);
+        let fewest = Control::new(&subject, &samples[..1], None).unwrap();
+        assert_eq!((fewest.cpu_s_per_million.median, fewest.rise_percent), (50.0, 0.0));
+        let control = Control::new(&subject, &samples, Some(&fewest)).unwrap();
+        assert_eq!(control.cpu_s_per_million.median, 55.0);
         assert!((control.rise_percent - 10.0).abs() < 1e-9, "{}", control.rise_percent);
         assert!((control.kernel_percent - 25.0).abs() < 1e-9, "{}", control.kernel_percent);
     }

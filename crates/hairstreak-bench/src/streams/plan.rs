@@ -3,7 +3,7 @@
 use clap::Args;
 
 use crate::frame::{Common, RivalOptions, sorted};
-use crate::sample::Transport;
+use crate::sample::{Calls, CaseName, ContenderName, Subject, Transport};
 
 /// The options of `hairstreak-bench streams`.
 #[derive(Clone, Debug, Args)]
@@ -61,16 +61,14 @@ pub struct Plan {
     pub control_message_count: u64,
     /// Samples of each control.
     pub control_repeat_count: u32,
+    libzmq: String,
 }
 
 impl Plan {
     /// The plan for `settings`.
     pub fn new(settings: &Settings) -> Self {
-        let (message_count, factor) = if settings.common.quick {
-            (MESSAGE_COUNT_QUICK, CONTROL_FACTOR_QUICK)
-        } else {
-            (MESSAGE_COUNT, 1)
-        };
+        let is_quick = settings.common.quick;
+        let message_count = if is_quick { MESSAGE_COUNT_QUICK } else { MESSAGE_COUNT };
         let message_count = settings.message_count.unwrap_or(message_count);
         let repeat_count = settings.common.repeat_count(REPEAT_COUNT, REPEAT_COUNT_QUICK);
         let counts = |given: &[u32], default: &[u32]| {
@@ -81,9 +79,23 @@ impl Plan {
             stream_counts: counts(&settings.stream_counts, &STREAM_COUNTS),
             message_count,
             repeat_count,
-            control_message_count: message_count * factor,
+            control_message_count: message_count * if is_quick { CONTROL_FACTOR_QUICK } else { 1 },
             control_repeat_count: repeat_count.max(CONTROL_REPEAT_COUNT),
+            libzmq: settings.rival.libzmq.clone(),
         }
+    }
+
+    /// A contender with streams of as many messages as those of a case have.
+    pub fn subject(
+        &self,
+        contender: ContenderName,
+        transport: Transport,
+        size: usize,
+        stream_count: usize,
+    ) -> Subject {
+        let (case, calls, libzmq) = (CaseName::Throughput, Calls::One, self.libzmq.clone());
+        let message_count = self.message_count;
+        Subject { case, transport, size, calls, contender, stream_count, message_count, libzmq }
     }
 }
 

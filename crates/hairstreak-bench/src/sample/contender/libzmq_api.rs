@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-#[cfg(feature = "rivals")]
-use libloading::Library;
 
-use super::contract::failed;
+use super::contract::{Echoing, End, Receiving, Sending, failed};
 
 type Handle = *mut c_void;
 
@@ -71,34 +69,61 @@ pub enum Text {
     CurveServerKey = 50,
 }
 
-/// The functions, valid while the library is loaded.
-#[cfg_attr(not(feature = "rivals"), allow(dead_code))]
-struct Api {
-    ctx_new: unsafe extern "C" fn() -> Handle,
-    ctx_term: unsafe extern "C" fn(Handle) -> c_int,
-    socket: unsafe extern "C" fn(Handle, c_int) -> Handle,
-    close: unsafe extern "C" fn(Handle) -> c_int,
-    bind: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
-    connect: unsafe extern "C" fn(Handle, *const c_char) -> c_int,
-    getsockopt: unsafe extern "C" fn(Handle, c_int, *mut c_void, *mut usize) -> c_int,
-    setsockopt: unsafe extern "C" fn(Handle, c_int, *const c_void, usize) -> c_int,
-    send: unsafe extern "C" fn(Handle, *const c_void, usize, c_int) -> c_int,
-    msg_init: unsafe extern "C" fn(*mut RawMessage) -> c_int,
-    msg_init_size: unsafe extern "C" fn(*mut RawMessage, usize) -> c_int,
-    msg_data: unsafe extern "C" fn(*mut RawMessage) -> *mut c_void,
-    msg_size: unsafe extern "C" fn(*const RawMessage) -> usize,
-    msg_more: unsafe extern "C" fn(*const RawMessage) -> c_int,
-    msg_copy: unsafe extern "C" fn(*mut RawMessage, *mut RawMessage) -> c_int,
-    msg_send: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
-    msg_recv: unsafe extern "C" fn(*mut RawMessage, Handle, c_int) -> c_int,
-    msg_close: unsafe extern "C" fn(*mut RawMessage) -> c_int,
-    poll: unsafe extern "C" fn(*mut PollItem, c_int, c_long) -> c_int,
-    proxy: unsafe extern "C" fn(Handle, Handle, Handle) -> c_int,
-    version: unsafe extern "C" fn(*mut c_int, *mut c_int, *mut c_int),
-    errno: unsafe extern "C" fn() -> c_int,
-    strerror: unsafe extern "C" fn(c_int) -> *const c_char,
-    #[cfg(feature = "rivals")]
-    _library: Library,
+/// Declares [`Api`], and loads each function of the table by its name behind `zmq_`.
+macro_rules! api {
+    ($($function:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
+        /// The functions, valid while the library is loaded.
+        #[cfg_attr(not(feature = "rivals"), allow(dead_code))]
+        struct Api {
+            $($function: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            #[cfg(feature = "rivals")]
+            _library: libloading::Library,
+        }
+
+        #[cfg(feature = "rivals")]
+        fn load(name: &str) -> Result<Api> {
+            // SAFETY: loading libzmq runs its initialisers, which have no preconditions. Each symbol is given the type
+            // that zmq.h of version 4 declares for it.
+            unsafe {
+                let library = libloading::Library::new(name)?;
+                Ok(Api {
+                    $($function: *library.get(concat!("zmq_", stringify!($function), "\0").as_bytes())?,)*
+                    _library: library,
+                })
+            }
+        }
+    };
+}
+
+api! {
+    ctx_new() -> Handle;
+    ctx_term(Handle) -> c_int;
+    socket(Handle, c_int) -> Handle;
+    close(Handle) -> c_int;
+    bind(Handle, *const c_char) -> c_int;
+    connect(Handle, *const c_char) -> c_int;
+    getsockopt(Handle, c_int, *mut c_void, *mut usize) -> c_int;
+    setsockopt(Handle, c_int, *const c_void, usize) -> c_int;
+    send(Handle, *const c_void, usize, c_int) -> c_int;
+    msg_init(*mut RawMessage) -> c_int;
+    msg_init_size(*mut RawMessage, usize) -> c_int;
+    msg_data(*mut RawMessage) -> *mut c_void;
+    msg_size(*const RawMessage) -> usize;
+    msg_more(*const RawMessage) -> c_int;
+    msg_copy(*mut RawMessage, *mut RawMessage) -> c_int;
+    msg_send(*mut RawMessage, Handle, c_int) -> c_int;
+    msg_recv(*mut RawMessage, Handle, c_int) -> c_int;
+    msg_close(*mut RawMessage) -> c_int;
+    poll(*mut PollItem, c_int, c_long) -> c_int;
+    proxy(Handle, Handle, Handle) -> c_int;
+    version(*mut c_int, *mut c_int, *mut c_int);
+    errno() -> c_int;
+    strerror(c_int) -> *const c_char;
+}
+
+#[cfg(not(feature = "rivals"))]
+fn load(_: &str) -> Result<Api> {
+    anyhow::bail!("this program was built without the feature `rivals`")
 }
 
 /// zmq_msg_t of libzmq 4: 64 bytes, aligned like a pointer.
@@ -115,46 +140,6 @@ struct PollItem {
 }
 
 impl Api {
-    #[cfg(not(feature = "rivals"))]
-    fn load(_: &str) -> Result<Self> {
-        anyhow::bail!("this program was built without the feature `rivals`")
-    }
-
-    #[cfg(feature = "rivals")]
-    fn load(name: &str) -> Result<Self, libloading::Error> {
-        // SAFETY: loading libzmq runs its initialisers, which have no preconditions. Each symbol is given the type
-        // that zmq.h of version 4 declares for it.
-        unsafe {
-            let library = Library::new(name)?;
-            Ok(Self {
-                ctx_new: *library.get(b"zmq_ctx_new\0")?,
-                ctx_term: *library.get(b"zmq_ctx_term\0")?,
-                socket: *library.get(b"zmq_socket\0")?,
-                close: *library.get(b"zmq_close\0")?,
-                bind: *library.get(b"zmq_bind\0")?,
-                connect: *library.get(b"zmq_connect\0")?,
-                getsockopt: *library.get(b"zmq_getsockopt\0")?,
-                setsockopt: *library.get(b"zmq_setsockopt\0")?,
-                send: *library.get(b"zmq_send\0")?,
-                msg_init: *library.get(b"zmq_msg_init\0")?,
-                msg_init_size: *library.get(b"zmq_msg_init_size\0")?,
-                msg_data: *library.get(b"zmq_msg_data\0")?,
-                msg_size: *library.get(b"zmq_msg_size\0")?,
-                msg_more: *library.get(b"zmq_msg_more\0")?,
-                msg_copy: *library.get(b"zmq_msg_copy\0")?,
-                msg_send: *library.get(b"zmq_msg_send\0")?,
-                msg_recv: *library.get(b"zmq_msg_recv\0")?,
-                msg_close: *library.get(b"zmq_msg_close\0")?,
-                poll: *library.get(b"zmq_poll\0")?,
-                proxy: *library.get(b"zmq_proxy\0")?,
-                version: *library.get(b"zmq_version\0")?,
-                errno: *library.get(b"zmq_errno\0")?,
-                strerror: *library.get(b"zmq_strerror\0")?,
-                _library: library,
-            })
-        }
-    }
-
     /// Checks the return value of a function: a failure is negative.
     #[inline]
     fn check(&self, outcome: c_int, call: &'static str) -> Result<()> {
@@ -166,6 +151,29 @@ impl Api {
         // SAFETY: both functions may be called at any time; the text is static and ends with a zero.
         let reason = unsafe { CStr::from_ptr((self.strerror)((self.errno)())) };
         failed(call)(reason.to_string_lossy())
+    }
+
+    /// An empty message.
+    fn message(&self) -> Box<RawMessage> {
+        let mut message = Box::new(RawMessage([0; 64]));
+        // SAFETY: the box is writable, 64 bytes, and is not moved out of until it is closed.
+        unsafe { (self.msg_init)(&mut *message) };
+        message
+    }
+
+    /// zmq_msg_recv from an open socket: the size of the frame.
+    #[inline]
+    fn receive_message(&self, socket: Handle, message: &mut RawMessage) -> Result<usize> {
+        // SAFETY: the socket is open and the message is initialised.
+        let size = unsafe { (self.msg_recv)(message, socket, 0) };
+        usize::try_from(size).map_err(|_| self.error("zmq_msg_recv"))
+    }
+
+    /// zmq_msg_send over an open socket.
+    #[inline]
+    fn send_message(&self, socket: Handle, message: &mut RawMessage, flags: c_int) -> Result<()> {
+        // SAFETY: the socket is open and the message is initialised; sending leaves it empty and valid.
+        self.check(unsafe { (self.msg_send)(message, socket, flags) }, "zmq_msg_send")
     }
 }
 
@@ -188,7 +196,7 @@ unsafe impl Sync for ContextInner {}
 impl Context {
     /// Loads the library `name` and makes a context with default options.
     pub fn new(name: &str) -> Result<Self> {
-        let api = Api::load(name).with_context(|| format!("cannot load {name}"))?;
+        let api = load(name).with_context(|| format!("cannot load {name}"))?;
         // SAFETY: no preconditions.
         let handle = unsafe { (api.ctx_new)() };
         if handle.is_null() {
@@ -213,12 +221,7 @@ impl Context {
         if handle.is_null() {
             return Err(api.error("zmq_socket"));
         }
-        let mut message = Box::new(RawMessage([0; 64]));
-        // SAFETY: the box is writable, 64 bytes, and is not moved out of until it is closed.
-        unsafe { (api.msg_init)(&mut *message) };
-        let mut name = Box::new(RawMessage([0; 64]));
-        // SAFETY: as above.
-        unsafe { (api.msg_init)(&mut *name) };
+        let (message, name) = (api.message(), api.message());
         Ok(Socket { handle, message, name, context: Arc::clone(&self.inner) })
     }
 }
@@ -242,8 +245,7 @@ pub struct Socket {
 impl Socket {
     /// zmq_setsockopt of a switch, to on.
     pub fn turn_on(&self, switch: Switch) -> Result<()> {
-        let on: c_int = 1;
-        self.set(switch as c_int, &on.to_ne_bytes())
+        self.set_number(switch as c_int, 1)
     }
 
     /// zmq_setsockopt of a text.
@@ -254,14 +256,17 @@ impl Socket {
     /// ZMQ_RCVTIMEO: the timeout of a receiving call.
     pub fn set_patience(&self, patience: Duration) -> Result<()> {
         let patience_ms = c_int::try_from(patience.as_millis()).unwrap_or(c_int::MAX);
-        self.set(RCVTIMEO, &patience_ms.to_ne_bytes())
+        self.set_number(RCVTIMEO, patience_ms)
     }
 
     /// ZMQ_SNDHWM and ZMQ_RCVHWM of 0: no marks.
     pub fn turn_off_marks(&self) -> Result<()> {
-        let none: c_int = 0;
-        self.set(SNDHWM, &none.to_ne_bytes())?;
-        self.set(RCVHWM, &none.to_ne_bytes())
+        self.set_number(SNDHWM, 0)?;
+        self.set_number(RCVHWM, 0)
+    }
+
+    fn set_number(&self, option: c_int, value: c_int) -> Result<()> {
+        self.set(option, &value.to_ne_bytes())
     }
 
     fn set(&self, option: c_int, value: &[u8]) -> Result<()> {
@@ -298,21 +303,22 @@ impl Socket {
     /// zmq_send, which copies `body` and blocks while there is no room.
     #[inline]
     pub fn send(&self, body: &[u8]) -> Result<()> {
-        let api = &self.context.api;
-        // SAFETY: the socket is open and the body is readable for its length.
-        api.check(unsafe { (api.send)(self.handle, body.as_ptr().cast(), body.len(), 0) }, "zmq_send")
+        self.send_frame(body, 0)
     }
 
     /// zmq_send of each frame, which copies it.
     pub fn send_frames(&self, frames: &[&[u8]]) -> Result<()> {
+        let Some((last, first)) = frames.split_last() else { return Ok(()) };
+        first.iter().try_for_each(|frame| self.send_frame(frame, SNDMORE))?;
+        self.send_frame(last, 0)
+    }
+
+    #[inline]
+    fn send_frame(&self, frame: &[u8], flags: c_int) -> Result<()> {
         let api = &self.context.api;
-        for (index, frame) in frames.iter().enumerate() {
-            let flags = if index + 1 < frames.len() { SNDMORE } else { 0 };
-            // SAFETY: the socket is open and the frame is readable for its length.
-            let outcome = unsafe { (api.send)(self.handle, frame.as_ptr().cast(), frame.len(), flags) };
-            api.check(outcome, "zmq_send")?;
-        }
-        Ok(())
+        // SAFETY: the socket is open and the frame is readable for its length.
+        let outcome = unsafe { (api.send)(self.handle, frame.as_ptr().cast(), frame.len(), flags) };
+        api.check(outcome, "zmq_send")
     }
 
     /// Returns the last received frame.
@@ -327,9 +333,7 @@ impl Socket {
 
     /// zmq_msg_send of the last received message to its sender. The message of this socket is empty then.
     pub fn send_back(&mut self) -> Result<()> {
-        let api = &self.context.api;
-        // SAFETY: the socket is open and the message is initialised; sending leaves it empty and valid.
-        api.check(unsafe { (api.msg_send)(&mut *self.message, self.handle, 0) }, "zmq_msg_send")
+        self.context.api.send_message(self.handle, &mut self.message, 0)
     }
 
     /// zmq_msg_recv of each frame of a message, and a copy of it.
@@ -351,10 +355,8 @@ impl Socket {
         let patience_ms = c_long::try_from(patience.as_millis()).unwrap_or(c_long::MAX);
         let mut item = PollItem { socket: self.handle, fd: 0, events: POLLIN, revents: 0 };
         // SAFETY: one item, of an open socket.
-        match unsafe { (api.poll)(&mut item, 1, patience_ms) } {
-            count if count < 0 => Err(api.error("zmq_poll")),
-            _ => Ok(item.revents & POLLIN != 0),
-        }
+        api.check(unsafe { (api.poll)(&mut item, 1, patience_ms) }, "zmq_poll")?;
+        Ok(item.revents & POLLIN != 0)
     }
 
     /// zmq_proxy between this socket and another. It runs as long as their context.
@@ -365,38 +367,10 @@ impl Socket {
         api.error("zmq_proxy")
     }
 
-    /// A message of `body`, then `count` times zmq_msg_copy, which counts a reference, and zmq_msg_send.
-    pub fn send_copies(&self, body: &[u8], count: u64) -> Result<()> {
-        let api = &self.context.api;
-        let (mut original, mut copy) = (RawMessage([0; 64]), RawMessage([0; 64]));
-        // SAFETY: both messages stay where they are until they are closed; the first has room for the body.
-        unsafe {
-            if (api.msg_init_size)(&mut original, body.len()) != 0 {
-                return Err(api.error("zmq_msg_init_size"));
-            }
-            ptr::copy_nonoverlapping(body.as_ptr(), (api.msg_data)(&mut original).cast(), body.len());
-            (api.msg_init)(&mut copy);
-            let outcome = (0..count).try_for_each(|_| {
-                if (api.msg_copy)(&mut copy, &mut original) != 0
-                    || (api.msg_send)(&mut copy, self.handle, 0) < 0
-                {
-                    return Err(api.error("zmq_msg_copy or zmq_msg_send"));
-                }
-                Ok(())
-            });
-            (api.msg_close)(&mut copy);
-            (api.msg_close)(&mut original);
-            outcome
-        }
-    }
-
     /// zmq_msg_recv into this socket's message, and its size; the message before it is released by libzmq.
     #[inline]
     pub fn receive(&mut self) -> Result<usize> {
-        let api = &self.context.api;
-        // SAFETY: the socket is open and the message is initialised.
-        let size = unsafe { (api.msg_recv)(&mut *self.message, self.handle, 0) };
-        usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))
+        self.context.api.receive_message(self.handle, &mut self.message)
     }
 
     /// Receives as [`Self::receive`] does; `None` if no message came within the socket's timeout.
@@ -416,29 +390,7 @@ impl Socket {
     /// zmq_msg_send over `other` of the message that was received last, which leaves this socket's empty.
     #[inline]
     pub fn pass_on(&mut self, other: &Socket) -> Result<()> {
-        let api = &self.context.api;
-        // SAFETY: the other socket is open and the message is initialised; sending leaves it empty and valid.
-        api.check(unsafe { (api.msg_send)(&mut *self.message, other.handle, 0) }, "zmq_msg_send")
-    }
-
-    /// A ROUTER's zmq_msg_recv of a name and a body, then zmq_msg_send of both; gives the size of the body.
-    #[inline]
-    pub fn echo(&mut self) -> Result<usize> {
-        let api = &self.context.api;
-        // SAFETY: the socket is open and both messages are initialised; sending leaves them empty and valid.
-        unsafe {
-            if (api.msg_recv)(&mut *self.name, self.handle, 0) < 0 {
-                return Err(api.error("zmq_msg_recv"));
-            }
-            let size = (api.msg_recv)(&mut *self.message, self.handle, 0);
-            let size = usize::try_from(size).map_err(|_| api.error("zmq_msg_recv"))?;
-            if (api.msg_send)(&mut *self.name, self.handle, SNDMORE) < 0
-                || (api.msg_send)(&mut *self.message, self.handle, 0) < 0
-            {
-                return Err(api.error("zmq_msg_send"));
-            }
-            Ok(size)
-        }
+        self.context.api.send_message(other.handle, &mut self.message, 0)
     }
 }
 
@@ -450,5 +402,53 @@ impl Drop for Socket {
             (self.context.api.msg_close)(&mut *self.name);
             (self.context.api.close)(self.handle);
         }
+    }
+}
+
+/// libzmq does not tell when a peer is there; its first send blocks until then.
+impl End for Socket {}
+
+impl Sending for Socket {
+    #[inline]
+    fn send(&mut self, body: &[u8]) -> Result<()> {
+        Socket::send(self, body)
+    }
+
+    /// A message of `body`, then `count` times zmq_msg_copy, which counts a reference, and zmq_msg_send.
+    fn send_handles(&mut self, body: &[u8], count: u64) -> Result<()> {
+        let api = &self.context.api;
+        let (mut original, mut copy) = (RawMessage([0; 64]), api.message());
+        // SAFETY: both messages stay where they are until they are closed; the first has room for the body.
+        unsafe {
+            api.check((api.msg_init_size)(&mut original, body.len()), "zmq_msg_init_size")?;
+            ptr::copy_nonoverlapping(body.as_ptr(), (api.msg_data)(&mut original).cast(), body.len());
+            let outcome = (0..count).try_for_each(|_| {
+                api.check((api.msg_copy)(&mut *copy, &mut original), "zmq_msg_copy")?;
+                api.send_message(self.handle, &mut copy, 0)
+            });
+            (api.msg_close)(&mut *copy);
+            (api.msg_close)(&mut original);
+            outcome
+        }
+    }
+}
+
+impl Receiving for Socket {
+    #[inline]
+    fn receive(&mut self) -> Result<usize> {
+        Socket::receive(self)
+    }
+}
+
+impl Echoing for Socket {
+    /// A ROUTER's zmq_msg_recv of a name and a body, then zmq_msg_send of both; gives the size of the body.
+    #[inline]
+    fn echo(&mut self) -> Result<usize> {
+        let api = &self.context.api;
+        api.receive_message(self.handle, &mut self.name)?;
+        let size = api.receive_message(self.handle, &mut self.message)?;
+        api.send_message(self.handle, &mut self.name, SNDMORE)?;
+        api.send_message(self.handle, &mut self.message, 0)?;
+        Ok(size)
     }
 }

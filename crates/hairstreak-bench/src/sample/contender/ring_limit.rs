@@ -11,15 +11,19 @@
 use std::collections::HashMap;
 use std::hint;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use anyhow::{Context as _, Result};
 use rustix::thread::futex;
 
-use super::contract::{Component, Contender, Echoing, Opening, Receiving, Sending, failed, wrong_size};
+use super::contract::{
+    Contender, DealerPattern, End, Opens, PubPattern, PullPattern, PushPattern, Receiving, RouterPattern,
+    Sending, SubPattern, check_size, failed,
+};
+use super::pair::Pair;
 use super::ring_memory::RingMemory;
-use crate::sample::{Calls, CaseName, Transport};
+use crate::sample::{Calls, CaseName, Subject, Transport};
 
 const WORD_SIZE: usize = size_of::<u64>();
 const RING_SIZE: usize = 256 * 1024;
@@ -31,15 +35,15 @@ const SPIN_COUNT: u32 = 200;
 
 /// The settings, and the rings of a process by name.
 pub struct RingLimit {
-    rings: Rings,
+    rings: Mutex<HashMap<String, Ring>>,
     shape: Shape,
 }
-
-type Rings = Arc<Mutex<HashMap<String, Ring>>>;
 
 /// Both ends come to the same.
 #[derive(Clone, Copy)]
 struct Shape {
+    /// Bytes of a message.
+    size: usize,
     slot_words: usize,
     slot_count: usize,
     is_shared: bool,
@@ -47,112 +51,92 @@ struct Shape {
 }
 
 impl Contender for RingLimit {
-    type Component = RingComponent;
-
-    fn open(opening: Opening<'_>) -> Result<Self> {
-        let ring_size = if opening.case == CaseName::Echo { RING_SIZE_ECHO } else { RING_SIZE };
-        let slot_size = if opening.calls == Calls::Handle { WORD_SIZE } else { opening.size };
+    fn open(subject: &Subject) -> Result<Self> {
+        let ring_size = if subject.case == CaseName::Echo { RING_SIZE_ECHO } else { RING_SIZE };
+        let slot_size = if subject.calls == Calls::Handle { WORD_SIZE } else { subject.size };
         let slot_words = 1 + slot_size.div_ceil(WORD_SIZE);
         let fitting = ring_size / (slot_words * WORD_SIZE);
         let shape = Shape {
+            size: subject.size,
             slot_words,
             slot_count: fitting.clamp(SLOT_COUNT_MIN, SLOT_COUNT_MAX).next_power_of_two(),
-            is_shared: opening.transport != Transport::Inproc,
-            is_sleeping: opening.case == CaseName::RoundTrip && opening.calls != Calls::Spin,
+            is_shared: subject.transport != Transport::Inproc,
+            is_sleeping: subject.case == CaseName::RoundTrip && subject.calls != Calls::Spin,
         };
-        Ok(Self { rings: Rings::default(), shape })
-    }
-
-    fn component(&self) -> Result<RingComponent> {
-        Ok(RingComponent { rings: Arc::clone(&self.rings), shape: self.shape })
+        Ok(Self { rings: Mutex::default(), shape })
     }
 }
 
-/// The rings as one thread sees them.
-pub struct RingComponent {
-    rings: Rings,
-    shape: Shape,
-}
-
-impl RingComponent {
-    fn bind(&self, number: usize) -> Result<(Ring, String)> {
-        let word_count = self.shape.slot_words * self.shape.slot_count;
-        if self.shape.is_shared {
-            let (memory, path) = RingMemory::shared(word_count).map_err(failed("memfd"))?;
-            return Ok((Ring { memory, shape: self.shape }, path));
+impl RingLimit {
+    /// Makes the rings of an end, and returns them with their names, which a space separates.
+    fn make_rings(&self, number: usize, count: usize) -> Result<(Vec<Ring>, String)> {
+        let (shape, word_count) = (self.shape, self.shape.slot_words * self.shape.slot_count);
+        let mut known = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let (mut rings, mut names) = (Vec::new(), Vec::new());
+        for index in 0..count {
+            let (memory, name) = match shape.is_shared {
+                true => RingMemory::shared(word_count).map_err(failed("memfd"))?,
+                false => (RingMemory::private(word_count), format!("ring-{}", count * number + index)),
+            };
+            rings.push(Ring { memory, shape });
+            known.insert(name.clone(), Ring { memory, shape });
+            names.push(name);
         }
-        let ring = Ring { memory: RingMemory::private(word_count), shape: self.shape };
-        let name = format!("ring-{number}");
-        let mut rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.insert(name.clone(), ring);
-        Ok((ring, name))
+        Ok((rings, names.join(" ")))
     }
 
-    fn connect(&self, name: &str) -> Result<Ring> {
-        if self.shape.is_shared {
-            let memory = RingMemory::open(name, self.shape.slot_words * self.shape.slot_count);
-            let memory = memory.map_err(failed("mmap"))?;
-            return Ok(Ring { memory, shape: self.shape });
+    /// Finds the rings with these names.
+    fn find_rings(&self, endpoints: &[String]) -> Result<Vec<Ring>> {
+        let (shape, word_count) = (self.shape, self.shape.slot_words * self.shape.slot_count);
+        let known = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = endpoints.iter().flat_map(|endpoint| endpoint.split(' '));
+        let find = |name: &str| match shape.is_shared {
+            true => Ok(Ring { memory: RingMemory::open(name, word_count).map_err(failed("mmap"))?, shape }),
+            false => known.get(name).copied().with_context(|| format!("endpoint {name} is unknown")),
+        };
+        names.map(find).collect()
+    }
+}
+
+/// Implements [`Opens`] for socket types: the end of each, made by a function of its rings, and the number of rings that it
+/// makes where it binds. A PUB gets the rings of all its subscribers.
+macro_rules! opens {
+    ($($pattern:ty => $end:ty, $make:path, $ring_count:literal;)*) => {$(
+        impl Opens<$pattern> for RingLimit {
+            type End = $end;
+
+            fn bind(&self, number: usize) -> Result<($end, String)> {
+                let (rings, endpoint) = self.make_rings(number, $ring_count)?;
+                Ok(($make(&rings), endpoint))
+            }
+
+            fn connect(&self, endpoints: &[String]) -> Result<$end> {
+                Ok($make(&self.find_rings(endpoints)?))
+            }
         }
-        let rings = self.rings.lock().unwrap_or_else(PoisonError::into_inner);
-        rings.get(name).copied().with_context(|| unknown(name))
-    }
+    )*};
 }
 
-impl Component for RingComponent {
-    type Sender = RingSender;
-    type Receiver = RingReceiver;
-    type Subscriber = RingReceiver;
-    type Publisher = RingPublisher;
-    type Client = RingClient;
-    type Server = RingServer;
-
-    fn bind_receiver(&self, number: usize) -> Result<(RingReceiver, String)> {
-        let (ring, name) = self.bind(number)?;
-        Ok((RingReceiver::new(ring), name))
-    }
-
-    fn bind_sender(&self, number: usize) -> Result<(RingSender, String)> {
-        let (ring, name) = self.bind(number)?;
-        Ok((RingSender::new(ring), name))
-    }
-
-    fn connect_receiver(&self, endpoint: &str) -> Result<RingReceiver> {
-        Ok(RingReceiver::new(self.connect(endpoint)?))
-    }
-
-    fn connect_sender(&self, endpoint: &str) -> Result<RingSender> {
-        Ok(RingSender::new(self.connect(endpoint)?))
-    }
-
-    fn bind_subscriber(&self, number: usize) -> Result<(RingReceiver, String)> {
-        self.bind_receiver(number)
-    }
-
-    fn connect_publisher(&self, endpoints: &[String]) -> Result<RingPublisher> {
-        let senders: Result<_, _> = endpoints.iter().map(|name| self.connect_sender(name)).collect();
-        Ok(RingPublisher(senders?))
-    }
-
-    /// The ring towards the client has a name of its own, behind the other's.
-    fn bind_client(&self, number: usize) -> Result<(RingClient, String)> {
-        let (requests, name) = self.bind(2 * number)?;
-        let (replies, back) = self.bind(2 * number + 1)?;
-        Ok((RingClient(RingSender::new(requests), RingReceiver::new(replies)), format!("{name} {back}")))
-    }
-
-    fn connect_server(&self, endpoint: &str) -> Result<RingServer> {
-        let (name, back) = endpoint.split_once(' ').with_context(|| unknown(endpoint))?;
-        Ok(RingServer {
-            requests: RingReceiver::new(self.connect(name)?),
-            replies: RingSender::new(self.connect(back)?),
-            body: vec![b'h'; (self.shape.slot_words - 1) * WORD_SIZE],
-        })
-    }
+opens! {
+    PushPattern => RingSender, RingSender::new, 1;
+    PullPattern => RingReceiver, RingReceiver::new, 1;
+    PubPattern => Vec<RingSender>, publisher, 1;
+    SubPattern => RingReceiver, RingReceiver::new, 1;
+    DealerPattern => Pair<RingSender, RingReceiver>, client, 2;
+    RouterPattern => Pair<RingSender, RingReceiver>, server, 2;
 }
 
-fn unknown(endpoint: &str) -> String {
-    format!("endpoint {endpoint} is unknown")
+fn publisher(rings: &[Ring]) -> Vec<RingSender> {
+    rings.chunks(1).map(RingSender::new).collect()
+}
+
+/// Sends requests over the first ring, and gets the replies over the second.
+fn client(rings: &[Ring]) -> Pair<RingSender, RingReceiver> {
+    Pair::new(RingSender::new(rings), RingReceiver::new(&rings[1..]), rings[0].shape.size)
+}
+
+fn server(rings: &[Ring]) -> Pair<RingSender, RingReceiver> {
+    Pair::new(RingSender::new(&rings[1..]), RingReceiver::new(rings), rings[0].shape.size)
 }
 
 #[derive(Clone, Copy)]
@@ -188,8 +172,8 @@ pub struct RingSender {
 }
 
 impl RingSender {
-    fn new(ring: Ring) -> Self {
-        Self { ring, next: 0, consumed: 0 }
+    fn new(rings: &[Ring]) -> Self {
+        Self { ring: rings[0], next: 0, consumed: 0 }
     }
 
     #[inline]
@@ -242,11 +226,9 @@ impl RingSender {
     }
 }
 
-impl Sending for RingSender {
-    fn wait_ready(&mut self) -> Result<()> {
-        Ok(())
-    }
+impl End for RingSender {}
 
+impl Sending for RingSender {
     #[inline]
     fn send(&mut self, body: &[u8]) -> Result<()> {
         self.write(body, body.len());
@@ -270,10 +252,6 @@ impl Sending for RingSender {
         }
         Ok(())
     }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
 }
 
 /// The receiving end.
@@ -284,8 +262,8 @@ pub struct RingReceiver {
 }
 
 impl RingReceiver {
-    fn new(ring: Ring) -> Self {
-        Self { ring, next: 0, published: 0 }
+    fn new(rings: &[Ring]) -> Self {
+        Self { ring: rings[0], next: 0, published: 0 }
     }
 
     #[cold]
@@ -327,11 +305,9 @@ impl RingReceiver {
     }
 }
 
-impl Receiving for RingReceiver {
-    fn wait_ready(&mut self) -> Result<()> {
-        Ok(())
-    }
+impl End for RingReceiver {}
 
+impl Receiving for RingReceiver {
     #[inline]
     fn receive(&mut self) -> Result<usize> {
         if self.next == self.published {
@@ -348,116 +324,38 @@ impl Receiving for RingReceiver {
         }
         let count = (self.published - self.next).min(max as u64) as usize;
         for _ in 0..count {
-            match self.read() {
-                received if received == size => {}
-                received => return Err(wrong_size(received, size)),
-            }
+            check_size(self.read(), size)?;
         }
         self.release();
         Ok(count)
     }
 }
 
-/// A sending end per subscriber.
-pub struct RingPublisher(Vec<RingSender>);
+/// A sending end for each subscriber.
+impl End for Vec<RingSender> {}
 
-impl Sending for RingPublisher {
-    fn wait_ready(&mut self) -> Result<()> {
-        Ok(())
-    }
-
+impl Sending for Vec<RingSender> {
     #[inline]
     fn send(&mut self, body: &[u8]) -> Result<()> {
-        self.0.iter_mut().try_for_each(|sender| sender.send(body))
+        self.iter_mut().try_for_each(|sender| sender.send(body))
     }
 
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
-        self.0.iter_mut().try_for_each(|sender| sender.send_batch(body, count))
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
-
-/// Requests go out over one ring, replies come back over another.
-pub struct RingClient(RingSender, RingReceiver);
-
-impl Sending for RingClient {
-    fn wait_ready(&mut self) -> Result<()> {
-        Ok(())
-    }
-
-    #[inline]
-    fn send(&mut self, body: &[u8]) -> Result<()> {
-        self.0.send(body)
-    }
-
-    fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
-        self.0.send_batch(body, count)
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        Ok(())
-    }
-}
-
-impl Receiving for RingClient {
-    fn wait_ready(&mut self) -> Result<()> {
-        self.1.wait_ready()
-    }
-
-    #[inline]
-    fn receive(&mut self) -> Result<usize> {
-        self.1.receive()
-    }
-
-    fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
-        self.1.receive_batch(size, max)
-    }
-}
-
-/// Answers each request with as many bytes as it has.
-pub struct RingServer {
-    requests: RingReceiver,
-    replies: RingSender,
-    body: Vec<u8>,
-}
-
-impl Echoing for RingServer {
-    fn wait_ready(&mut self) -> Result<()> {
-        self.requests.wait_ready()
-    }
-
-    #[inline]
-    fn echo(&mut self) -> Result<usize> {
-        let size = self.requests.receive()?;
-        self.replies.send(&self.body[..size.min(self.body.len())])?;
-        Ok(size)
-    }
-
-    fn echo_batch(&mut self, size: usize, max: usize) -> Result<usize> {
-        let count = self.requests.receive_batch(size, max)?;
-        self.replies.send_batch(&self.body, count)?;
-        Ok(count)
+        self.iter_mut().try_for_each(|sender| sender.send_batch(body, count))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Contender, Opening, RingLimit};
-    use crate::sample::Transport;
-    use crate::sample::contender::{Component, Echoing, Receiving, Sending};
-    use crate::sample::{Calls, CaseName};
+    use super::*;
+    use crate::sample::contender::Echoing;
 
     fn check(case: CaseName, transport: Transport, size: usize, message_count: u64) {
-        let opening = Opening { case, transport, size, calls: Calls::One, libzmq: "" };
-        let limit = RingLimit::open(opening).unwrap();
-        let (mut receiver, name) = limit.component().unwrap().bind_receiver(0).unwrap();
+        let limit = &RingLimit::open(&Subject::of_limit(case, transport, size)).unwrap();
+        let (mut receiver, name) = Opens::<PullPattern>::bind(limit, 0).unwrap();
         std::thread::scope(|scope| {
-            let component = limit.component().unwrap();
             scope.spawn(move || {
-                let mut sender = component.connect_sender(&name).unwrap();
+                let mut sender = Opens::<PushPattern>::connect(limit, &[name]).unwrap();
                 (0..message_count).for_each(|_| sender.send(&vec![7; size]).unwrap());
             });
             for _ in 0..message_count {
@@ -486,11 +384,9 @@ mod tests {
 
     #[test]
     fn an_echo_comes_back_over_shared_memory() {
-        let (case, transport) = (CaseName::Echo, Transport::Shm);
-        let limit =
-            RingLimit::open(Opening { case, transport, size: 8, calls: Calls::One, libzmq: "" }).unwrap();
-        let (mut client, endpoint) = limit.component().unwrap().bind_client(0).unwrap();
-        let mut server = limit.component().unwrap().connect_server(&endpoint).unwrap();
+        let limit = RingLimit::open(&Subject::of_limit(CaseName::Echo, Transport::Shm, 8)).unwrap();
+        let (mut client, endpoint) = Opens::<DealerPattern>::bind(&limit, 0).unwrap();
+        let mut server = Opens::<RouterPattern>::connect(&limit, &[endpoint]).unwrap();
         client.send(&[7; 8]).unwrap();
         assert_eq!(server.echo().unwrap(), 8);
         assert_eq!(client.receive().unwrap(), 8);

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Result;
 
-use super::input::Input;
-use super::limit::{BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, Link, StreamLimit};
+use super::input::{BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, Input};
+use super::link::Link;
 use crate::sample::contender::cipher_limit::Cipher;
-use crate::sample::contender::contract::{failed, wrong_size};
-use crate::sample::contender::{Echoing, Receiving, Sending};
+use crate::sample::contender::contract::{check_size, failed};
+use crate::sample::contender::{Echoing, End, Receiving, Sending};
 
 /// The least lock of a handle that threads may share: one atomic exchange to take it, one store to give it back.
 struct Lock(AtomicBool);
@@ -35,29 +35,28 @@ pub struct StreamEnd {
 }
 
 impl StreamEnd {
-    pub(super) fn new(links: Vec<Link>, settings: StreamLimit) -> StreamEnd {
-        let (input, output) = (Input::new(settings), Output::new(links, settings));
-        StreamEnd { lock: Lock(AtomicBool::new(false)), input, output }
+    pub(super) fn new(links: Vec<Link>, is_sealed: bool, is_spinning: bool) -> StreamEnd {
+        let cipher = || is_sealed.then(Cipher::default);
+        let output = Output { links, buffer: Vec::with_capacity(BUFFER_SIZE), cipher: cipher() };
+        StreamEnd { lock: Lock(AtomicBool::new(false)), input: Input::new(is_spinning, cipher()), output }
     }
+}
 
-    fn open_output(&mut self) -> Result<()> {
-        self.output.links.iter_mut().try_for_each(Link::open)
-    }
-
-    fn open_input(&mut self) -> Result<()> {
-        self.open_output()?;
+impl End for StreamEnd {
+    fn wait_ready(&mut self) -> Result<()> {
+        self.output.links.iter_mut().try_for_each(Link::open).map_err(failed("accept"))?;
         match self.output.links.first_mut() {
-            Some(link) if !self.input.is_open() => self.input.open(link.share()?),
-            _ => Ok(()),
+            Some(link) => self.input.open(link.stream()?.try_clone().map_err(failed("dup"))?),
+            None => Ok(()),
         }
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.lock.with(|| self.output.flush())
     }
 }
 
 impl Sending for StreamEnd {
-    fn wait_ready(&mut self) -> Result<()> {
-        self.open_output()
-    }
-
     #[inline]
     fn send(&mut self, body: &[u8]) -> Result<()> {
         self.lock.with(|| self.output.append(body))
@@ -66,17 +65,9 @@ impl Sending for StreamEnd {
     fn send_batch(&mut self, body: &[u8], count: usize) -> Result<()> {
         self.lock.with(|| (0..count).try_for_each(|_| self.output.append(body)))
     }
-
-    fn flush(&mut self) -> Result<()> {
-        self.lock.with(|| self.output.flush())
-    }
 }
 
 impl Receiving for StreamEnd {
-    fn wait_ready(&mut self) -> Result<()> {
-        self.open_input()
-    }
-
     #[inline]
     fn receive(&mut self) -> Result<usize> {
         self.lock.with(|| {
@@ -98,10 +89,6 @@ impl Receiving for StreamEnd {
 }
 
 impl Echoing for StreamEnd {
-    fn wait_ready(&mut self) -> Result<()> {
-        self.open_input()
-    }
-
     #[inline]
     fn echo(&mut self) -> Result<usize> {
         let size = Receiving::receive(self)?;
@@ -117,37 +104,26 @@ impl Echoing for StreamEnd {
             }
             let mut count = 0;
             while count == 0 || (count < max && input.has_message()) {
-                match input.receive()? {
-                    received if received == size => output.append(input.last_body(size))?,
-                    received => return Err(wrong_size(received, size)),
-                }
+                check_size(input.receive()?, size)?;
+                output.append(input.last_body(size))?;
                 count += 1;
             }
             Ok(count)
         })
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        self.lock.with(|| self.output.flush())
     }
 }
 
 /// Frames into one buffer, and writes the buffer when the next message does not fit.
 struct Output {
     /// Each gets all.
-    pub links: Vec<Link>,
+    links: Vec<Link>,
     buffer: Vec<u8>,
     cipher: Option<Cipher>,
 }
 
 impl Output {
-    pub fn new(links: Vec<Link>, settings: StreamLimit) -> Self {
-        let cipher = settings.is_sealed.then(Cipher::default);
-        Self { links, buffer: Vec::with_capacity(BUFFER_SIZE), cipher }
-    }
-
     #[inline]
-    pub fn append(&mut self, body: &[u8]) -> Result<()> {
+    fn append(&mut self, body: &[u8]) -> Result<()> {
         let size = body.len() + if self.cipher.is_some() { Cipher::OVERHEAD } else { 0 };
         if self.buffer.len() + HEADER_SIZE_LONG + size > BUFFER_SIZE {
             self.flush()?;
@@ -170,7 +146,7 @@ impl Output {
         Ok(())
     }
 
-    pub fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         self.write_with(&[])
     }
 

@@ -5,17 +5,22 @@ use std::io::{self, Read};
 
 use anyhow::{Context as _, Result, anyhow};
 
-use super::limit::{
-    BUFFER_SIZE, DIRECT_SIZE_MIN, FLAG_LONG, HEADER_SIZE_LONG, HEADER_SIZE_SHORT, LOOK_COUNT_MAX, Link,
-    StreamLimit,
-};
 use crate::sample::contender::cipher_limit::Cipher;
-use crate::sample::contender::contract::{failed, wrong_size};
+use crate::sample::contender::contract::{check_size, failed};
+
+pub(super) const BUFFER_SIZE: usize = 64 * 1024;
+/// Bodies from this size on go between the application's memory and the kernel directly.
+pub(super) const DIRECT_SIZE_MIN: usize = 32 * 1024;
+pub(super) const FLAG_LONG: u8 = 0x02;
+pub(super) const HEADER_SIZE_LONG: usize = 9;
+const HEADER_SIZE_SHORT: usize = 2;
+/// Reads without a result after which a spinning thread yields its core: about 100 us.
+const LOOK_COUNT_MAX: u32 = 300;
 
 /// Bytes read and not yet parsed are `buffer[start..end]`.
 pub(super) struct Input {
     /// Once it is open.
-    link: Option<Link>,
+    stream: Option<File>,
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
@@ -29,41 +34,27 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub fn new(settings: StreamLimit) -> Self {
+    pub fn new(is_spinning: bool, cipher: Option<Cipher>) -> Self {
         Self {
-            link: None,
+            stream: None,
             buffer: vec![0; BUFFER_SIZE].into_boxed_slice(),
             start: 0,
             end: 0,
             direct: Vec::new(),
             received_count: 0,
-            cipher: settings.is_sealed.then(Cipher::default),
-            is_spinning: settings.is_spinning,
+            cipher,
+            is_spinning,
             look_count: 0,
         }
     }
 
-    /// The peer may be waiting for this very core.
-    fn look_again(&mut self) {
-        self.look_count += 1;
-        if self.look_count >= LOOK_COUNT_MAX {
-            self.look_count = 0;
-            std::thread::yield_now();
-        }
-    }
-
     /// Reads from this stream from here on.
-    pub fn open(&mut self, mut link: Link) -> Result<()> {
+    pub fn open(&mut self, stream: File) -> Result<()> {
         if self.is_spinning {
-            let stream = link.stream()?;
-            rustix::io::ioctl_fionbio(stream, true).map_err(failed("ioctl"))?;
+            rustix::io::ioctl_fionbio(&stream, true).map_err(failed("ioctl"))?;
         }
-        self.link = Some(link);
+        self.stream = Some(stream);
         Ok(())
-    }
-
-    pub fn is_open(&self) -> bool {
-        self.link.is_some()
     }
 
     /// The body that was received last, of `size` bytes.
@@ -113,10 +104,8 @@ impl Input {
     pub fn receive_batch(&mut self, size: usize, max: usize) -> Result<usize> {
         let mut count = 0;
         while count == 0 || (count < max && self.has_message()) {
-            match self.receive()? {
-                received if received == size => count += 1,
-                received => return Err(wrong_size(received, size)),
-            }
+            check_size(self.receive()?, size)?;
+            count += 1;
         }
         Ok(count)
     }
@@ -144,21 +133,20 @@ impl Input {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        let stream = stream_of(&mut self.link)?;
-        match stream.read(&mut self.buffer[self.end..]) {
-            Ok(0) => Err(broken(self.received_count)),
-            Ok(count) => {
+        match read(&mut self.stream, &mut self.buffer[self.end..])? {
+            Some(0) => return Err(broken(self.received_count)),
+            Some(count) => {
                 self.end += count;
                 self.look_count = 0;
-                Ok(())
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                self.look_again();
-                Ok(())
+            None if self.look_count + 1 == LOOK_COUNT_MAX => {
+                self.look_count = 0;
+                // The peer may be waiting for this very core.
+                std::thread::yield_now();
             }
-            Err(error) => Err(failed("read")(error)),
+            None => self.look_count += 1,
         }
+        Ok(())
     }
 
     /// Reads a body whose header was taken, of which the buffer holds only a part, and the next header with it.
@@ -169,14 +157,11 @@ impl Input {
         }
         let mut filled = self.end - self.start;
         self.direct[..filled].copy_from_slice(&self.buffer[self.start..self.end]);
-        let stream = stream_of(&mut self.link)?;
         while filled < size {
-            match stream.read(&mut self.direct[filled..wanted]) {
-                Ok(0) => return Err(broken(self.received_count)),
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => std::thread::yield_now(),
-                Err(error) => return Err(failed("read")(error)),
+            match read(&mut self.stream, &mut self.direct[filled..wanted])? {
+                Some(0) => return Err(broken(self.received_count)),
+                Some(count) => filled += count,
+                None => std::thread::yield_now(),
             }
         }
         self.start = 0;
@@ -190,6 +175,12 @@ fn broken(received_count: u64) -> anyhow::Error {
     anyhow!("the stream ended or is malformed after {received_count} messages")
 }
 
-fn stream_of(link: &mut Option<Link>) -> Result<&mut File> {
-    link.as_mut().context("read before the other end was there")?.stream()
+/// Reads once; `None` if there is nothing to read now.
+fn read(stream: &mut Option<File>, into: &mut [u8]) -> Result<Option<usize>> {
+    match stream.as_mut().context("read before the other end was there")?.read(into) {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => read(stream, into),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(failed("read")(error)),
+    }
 }
