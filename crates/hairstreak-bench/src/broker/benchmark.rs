@@ -1,10 +1,10 @@
 //! The run of the benchmark: idle connections and hostile load first, then the contenders in turns, then the report.
 
-use std::io;
 use std::net::Ipv4Addr;
+use std::rc::Rc;
 
 use anyhow::{Context, Result};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use hairstreak_process::raise_descriptor_limit;
 
 use super::amqp::Link;
 use super::conclusion::conclude;
@@ -21,48 +21,46 @@ use crate::frame::{Report, Rival, Setting, Table, take_turns};
 pub fn run(settings: &Settings) -> Result<()> {
     let plan = Plan::new(settings);
     let (kinds, mut notes) = contenders(settings);
-    raise_descriptor_limit().context("the limit of descriptors")?;
+    // Ten thousand connections need as many descriptors, here and in the broker.
+    raise_descriptor_limit();
     let title = "Idle connections with a channel each";
     let mut connections = Table { key: "connections", title, rows: Vec::new(), legend: "" };
     let title = "In and out 16 B beside a hostile load, messages a second (median [min-max])";
     let mut load = Table { key: "hostile", title, rows: Vec::new(), legend: "" };
     let mut conclusion = Vec::new();
     // The limit has no memory to speak of.
-    let brokers = || kinds.iter().filter(|&&kind| kind != ServerKind::Limit);
-    if let Some(count) = plan.connection_count {
-        for &kind in brokers() {
+    for &kind in kinds.iter().filter(|&&kind| kind != ServerKind::Limit) {
+        if let Some(count) = plan.connection_count {
             eprintln!("broker: {count} idle connections, {}", kind.text());
             let row = idle::measure(&start(settings, kind, None)?, count, &mut conclusion)?;
             connections.rows.extend(row);
         }
-    }
-    if let Some(count) = plan.hostile_count {
-        for &kind in brokers() {
-            let server = start(settings, kind, None)?;
+        if let Some(count) = plan.hostile_count {
+            let server = Rc::new(start(settings, kind, None)?);
             load.rows.extend(hostile::measure(&server, count, &plan, &mut conclusion)?);
         }
     }
 
-    let mut servers: Vec<Running> = Vec::new();
-    let mut places = Vec::new();
+    let mut subjects: Vec<Subject> = Vec::new();
     for &scenario in &plan.scenarios {
         for &kind in kinds.iter().filter(|&&kind| is_measured(scenario.case, kind)) {
             let loop_count = scenario.loop_count;
-            let found = servers.iter().position(|one| (one.kind, one.loop_count) == (kind, loop_count));
-            if found.is_none() {
-                servers.push(start(settings, kind, loop_count)?);
-            }
-            places.push((scenario, found.unwrap_or(servers.len() - 1)));
+            let is_there =
+                |other: &&Subject| other.server.kind == kind && other.scenario.loop_count == loop_count;
+            let server = match subjects.iter().find(is_there) {
+                Some(other) => Rc::clone(&other.server),
+                None => Rc::new(start(settings, kind, loop_count)?),
+            };
+            subjects.push(Subject { server, scenario, sample_s: plan.sample_s });
         }
     }
     note_cores(&plan, &mut notes);
-    let rival = servers.iter().find(|server| server.kind == ServerKind::RabbitMq);
+    let mut servers = subjects.iter().map(|subject| &subject.server);
+    let rival = servers.find(|server| server.kind == ServerKind::RabbitMq);
     let version = rival.map(|rival| Link::open(rival.address)).transpose().context("the rival")?;
     let rivals = version.into_iter().map(|Link { version, .. }| Rival { name: "RabbitMQ", version });
     let setting = Setting::new(rivals.collect(), notes);
 
-    let subject = |(scenario, place)| Subject { server: &servers[place], scenario, sample_s: plan.sample_s };
-    let subjects: Vec<Subject<'_>> = places.into_iter().map(subject).collect();
     let samples = take_turns("broker", plan.repeat_count, &subjects, Subject::sample)?;
     let tracer = if subjects.is_empty() { None } else { Tracer::detect() };
     let mut evidence = Vec::new();
@@ -117,7 +115,7 @@ fn note_cores(plan: &Plan, notes: &mut Vec<String>) {
 /// Starts a broker, or takes the node that runs already.
 fn start(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> Result<Running> {
     if let (ServerKind::Node, None, Some(address)) = (kind, loop_count, settings.node) {
-        return Ok(Running::elsewhere(address, settings.node_process));
+        return Ok(Running::at(kind, address, settings.node_process));
     }
     Running::start(&ServerTask {
         kind,
@@ -127,11 +125,4 @@ fn start(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> Resu
         host: Ipv4Addr::LOCALHOST.into(),
         memory_bytes: None,
     })
-}
-
-/// Allows this process and its children as many descriptors as the system permits: ten thousand connections need as
-/// many.
-fn raise_descriptor_limit() -> io::Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    Ok(setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit })?)
 }

@@ -10,29 +10,10 @@ use super::task::Flow;
 use crate::frame::{Common, chosen};
 
 const LOOP_COUNTS: [u32; 3] = [1, 2, 4];
-/// Queues of the cases that have several.
-const FANOUT_QUEUE_COUNT: u32 = 10;
-const SEVERAL_QUEUE_COUNT: u32 = 4;
-/// Producers, and consumers, of one hot queue.
-const HOT_CLIENT_COUNT: u32 = 4;
-const CONFIRM_WINDOW: u32 = 500;
-const ACK_EACH: u32 = 50;
 /// The most bytes of bodies that a broker must keep: in queues without a consumer, and in queues whose consumers may
 /// lag behind.
 const KEPT_BYTES_MAX: u64 = 512 << 20;
 const LAGGING_BYTES_MAX: u64 = 2 << 30;
-
-/// The cases and their sizes, in the order of the targets' table. A case that is compared with another one comes behind it.
-const CASES: [(CaseName, &[u32]); 8] = [
-    (CaseName::Publish, &[16, 1024, 131_072]),
-    (CaseName::InOut, &[16, 1024]),
-    (CaseName::Confirms, &[16]),
-    (CaseName::FanOut, &[64]),
-    (CaseName::RoundTrip, &[16]),
-    (CaseName::Queues, &[16]),
-    (CaseName::Latency, &[16, 1024]),
-    (CaseName::HotQueue, &[16]),
-];
 
 /// Options of `hairstreak-bench broker`.
 #[derive(Clone, Debug, Args)]
@@ -79,7 +60,7 @@ fn tcp_address(endpoint: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// A measured case.
+/// A measured case, in the order of the targets' table. A case that is compared with another one comes behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CaseName {
     /// Transient messages into a queue without a consumer
@@ -105,20 +86,32 @@ pub enum CaseName {
 }
 
 impl CaseName {
+    /// Returns the name in reports, the sizes of bodies, and the flow of messages. Two cases have no sizes.
+    fn row(self) -> (&'static str, &'static [u32], Flow) {
+        let one = Flow { queue_count: 1, producer_count: 1, consumer_count: 1, ..Flow::default() };
+        match self {
+            Self::Publish => ("publish", &[16, 1024, 131_072], Flow { consumer_count: 0, ..one }),
+            Self::InOut => ("in and out", &[16, 1024], one),
+            Self::Confirms => {
+                ("confirms", &[16], Flow { confirm_window: Some(500), ack_each: Some(50), ..one })
+            }
+            Self::FanOut => {
+                ("fan-out", &[64], Flow { is_fanout: true, queue_count: 10, consumer_count: 10, ..one })
+            }
+            Self::RoundTrip => ("round trip", &[16], one),
+            Self::Queues => {
+                ("4 queues", &[16], Flow { queue_count: 4, producer_count: 4, consumer_count: 4, ..one })
+            }
+            Self::Latency => ("half of the peak", &[16, 1024], one),
+            Self::Connections => ("connections", &[], one),
+            Self::Hostile => ("hostile load", &[], one),
+            Self::HotQueue => ("hot queue", &[16], Flow { producer_count: 4, consumer_count: 4, ..one }),
+        }
+    }
+
     /// The name in reports.
     pub fn text(self) -> &'static str {
-        match self {
-            Self::Publish => "publish",
-            Self::InOut => "in and out",
-            Self::Confirms => "confirms",
-            Self::FanOut => "fan-out",
-            Self::RoundTrip => "round trip",
-            Self::Queues => "4 queues",
-            Self::Latency => "half of the peak",
-            Self::Connections => "connections",
-            Self::Hostile => "hostile load",
-            Self::HotQueue => "hot queue",
-        }
+        self.row().0
     }
 
     /// The unit of the rates.
@@ -145,29 +138,10 @@ pub struct Scenario {
 impl Scenario {
     /// Returns the flow of messages for `duration_s`, at `rate_per_s` if there is a rate.
     pub fn flow(self, duration_s: f64, rate_per_s: Option<f64>) -> Flow {
-        let one = Flow { queue_count: 1, producer_count: 1, consumer_count: 1, ..Flow::default() };
-        let mut flow = Flow { body_size: self.size, rate_per_s, duration_s, ..one };
-        match self.case {
-            CaseName::Publish => flow.consumer_count = 0,
-            CaseName::Confirms => {
-                (flow.confirm_window, flow.ack_each) = (Some(CONFIRM_WINDOW), Some(ACK_EACH))
-            }
-            CaseName::FanOut => {
-                flow.is_fanout = true;
-                (flow.queue_count, flow.consumer_count) = (FANOUT_QUEUE_COUNT, FANOUT_QUEUE_COUNT);
-            }
-            CaseName::Queues => {
-                (flow.queue_count, flow.producer_count) = (SEVERAL_QUEUE_COUNT, SEVERAL_QUEUE_COUNT);
-                flow.consumer_count = SEVERAL_QUEUE_COUNT;
-            }
-            CaseName::HotQueue => {
-                (flow.producer_count, flow.consumer_count) = (HOT_CLIENT_COUNT, HOT_CLIENT_COUNT);
-            }
-            _ => {}
-        }
+        let (.., flow) = self.case.row();
         let bytes_max = if flow.consumer_count == 0 { KEPT_BYTES_MAX } else { LAGGING_BYTES_MAX };
-        flow.message_count_max = (bytes_max / u64::from(self.size * flow.producer_count)).max(1);
-        flow
+        let message_count_max = (bytes_max / u64::from(self.size * flow.producer_count)).max(1);
+        Flow { body_size: self.size, rate_per_s, duration_s, message_count_max, ..flow }
     }
 }
 
@@ -214,8 +188,10 @@ impl Plan {
             _ => settings.cases.is_empty() || settings.cases.contains(&case),
         };
         let mut scenarios = Vec::new();
-        for (case, sizes) in CASES.into_iter().filter(|(case, _)| is_asked(*case)) {
-            for &size in chosen(&settings.sizes, sizes) {
+        for &case in CaseName::value_variants().iter().filter(|case| is_asked(**case)) {
+            let (_, sizes, _) = case.row();
+            let sizes = if sizes.is_empty() { sizes } else { chosen(&settings.sizes, sizes) };
+            for &size in sizes {
                 if case == CaseName::HotQueue {
                     let counts = chosen(&settings.loop_counts, &LOOP_COUNTS).iter();
                     scenarios.extend(counts.map(|&count| Scenario { case, size, loop_count: Some(count) }));

@@ -3,6 +3,7 @@
 use super::plan::{Scenario, size_text};
 use super::sample::{BROKER, Sample};
 use super::server::ServerKind;
+use super::timing::PERCENTILES;
 use crate::frame::usage::Usage;
 use crate::frame::{Row, Spread, Table, Value, rate, short};
 
@@ -92,6 +93,10 @@ fn subject(scenario: Scenario) -> Row {
         .keep("loops", Value::other(loop_count, ""))
 }
 
+fn of_contender(evidence: &Evidence) -> Row {
+    subject(evidence.scenario).show("contender", "whose", Value::text(evidence.kind.text()))
+}
+
 fn rates(scenario: Scenario, contenders: &[Evidence]) -> Row {
     let rate_of = |kind| {
         let contender = contenders.iter().find(|evidence| evidence.kind == kind);
@@ -124,8 +129,7 @@ fn costs(evidence: &Evidence) -> Vec<Row> {
             Value::other(spread, spread.map_or_else(|| "-".to_owned(), |spread| short(spread.median)))
         };
         let calls = evidence.system_calls.filter(|_| role == BROKER);
-        subject(evidence.scenario)
-            .show("contender", "whose", Value::text(evidence.kind.text()))
+        of_contender(evidence)
             .show("messages_max", "messages", Value::other(count_max, rate(count_max as f64)))
             .show("role", "process", Value::text(role))
             .show("user_us", "user us", cost(|used| (used.cpu_s - used.system_s) * US_PER_S))
@@ -139,33 +143,26 @@ fn costs(evidence: &Evidence) -> Vec<Row> {
 
 fn latencies(evidence: &Evidence) -> Option<Row> {
     let latencies = || evidence.samples.iter().filter_map(|sample| sample.latency);
-    let (unit, rates) = (evidence.scenario.case.unit(), evidence.rate()?);
     latencies().next()?;
-    Some(
-        subject(evidence.scenario)
-            .show("contender", "whose", Value::text(evidence.kind.text()))
-            .show("rate", "rate", Value::other(rates, format!("{} {unit}", rate(rates.median))))
-            .show("p50_us", "p50 us", Value::spread(Spread::of(latencies().map(|all| all.p50_us)), short))
-            .show("p99_us", "p99 us", Value::spread(Spread::of(latencies().map(|all| all.p99_us)), short))
-            .show(
-                "p999_us",
-                "p99.9 us",
-                Value::spread(Spread::of(latencies().map(|all| all.p999_us)), short),
-            ),
-    )
+    let (unit, rates) = (evidence.scenario.case.unit(), evidence.rate()?);
+    let rate = Value::other(rates, format!("{} {unit}", rate(rates.median)));
+    let row = of_contender(evidence).show("rate", "rate", rate);
+    Some(PERCENTILES.iter().enumerate().fold(row, |row, (index, (key, heading, _))| {
+        let spread = Spread::of(latencies().map(|latency| latency[index]));
+        row.show(key, heading, Value::spread(spread, short))
+    }))
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::super::plan::CaseName;
-    use super::super::timing::Latency;
     use super::*;
 
     /// A sample of 1000 messages with this duration and this user time of the broker.
     fn sample(elapsed_s: f64, user_s: f64) -> Sample {
         let broker = Usage { cpu_s: user_s + 0.5, system_s: 0.5, voluntary_switches: 10, allocations: 0 };
         let client = Usage { cpu_s: 1.0, system_s: 0.25, voluntary_switches: 4000, allocations: 0 };
-        let latency = Some(Latency { p50_us: 1.0, p99_us: 2.0, p999_us: 3.0 });
+        let latency = Some([1.0, 2.0, 3.0]);
         let processes = vec![(BROKER, broker), ("producer", client), ("consumer", client)];
         Sample { count: 1000, elapsed_s, processes, latency }
     }

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::process::Command;
+use std::rc::Rc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -11,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::amqp::{AmqpError, Link};
 use super::plan::{CaseName, Scenario};
 use super::server::Running;
-use super::task::{FANOUT_EXCHANGE, Flow, Measurement, Role, TOPIC_EXCHANGE, Task, queue_name, routing_key};
+use super::task::{Flow, Measurement, Role, Task, queue_name};
 use super::timing::Latency;
 use crate::frame::cores::CoreRange;
 use crate::frame::processes::Processes;
@@ -32,10 +33,10 @@ const COUNTED_SHARE: f64 = 0.25;
 pub const BROKER: &str = "broker";
 
 /// The subject of a sample.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+#[derive(Debug)]
+pub struct Subject {
     /// The broker.
-    pub server: &'a Running,
+    pub server: Rc<Running>,
     /// Case, size and loops.
     pub scenario: Scenario,
     /// Time in which a producer publishes.
@@ -62,7 +63,7 @@ impl Sample {
     }
 }
 
-impl Subject<'_> {
+impl Subject {
     /// Measures the scenario. A paced one measures the peak rate first. Where messages stay in the broker, a warm-up goes
     /// before: memory that is used for the first time costs many times more than the broker's work.
     pub fn sample(&self) -> Result<Sample> {
@@ -126,16 +127,13 @@ impl Subject<'_> {
             (BROKER, after.since(&before))
         });
         let clients = processes.close()?;
-        let measured = |of: fn(Role) -> bool| {
-            clients.iter().find(|(role, _)| of(*role)).map(|(_, measurement)| *measurement)
+        // The publisher is the last client, and the consumer the first.
+        let (Some((_, last)), Some((_, published))) = (clients.first(), clients.last()) else {
+            bail!("{self}: no client has measured");
         };
-        let published = measured(|role| role != Role::Consumer).unwrap_or_default();
         let count = published.message_count * u64::from(flow.copy_count());
-        let consumed = measured(|role| role == Role::Consumer);
-        if let Some(Measurement { message_count, .. }) = consumed {
-            ensure!(message_count == count, "{self}: {message_count} messages came of {count}");
-        }
-        let last = consumed.unwrap_or(published);
+        let is_whole = clients.len() == 1 || last.message_count == count;
+        ensure!(is_whole, "{self}: {} messages came of {count}", last.message_count);
         let end_ns = last.end_ns.max(published.end_ns);
         let clients = clients.iter().map(|(role, measured)| (role.text(), measured.usage));
         Ok(Sample {
@@ -147,24 +145,21 @@ impl Subject<'_> {
     }
 }
 
-impl fmt::Display for Subject<'_> {
+impl fmt::Display for Subject {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}", self.scenario, self.server.kind.text())
     }
 }
 
-/// Declares exchanges and queues, the latter empty.
+/// Declares the exchange and its queues, the latter empty.
 fn declare(topology: &mut Link, flow: &Flow) -> Result<(), AmqpError> {
-    topology.declare_exchange(TOPIC_EXCHANGE, "topic")?;
-    topology.declare_exchange(FANOUT_EXCHANGE, "fanout")?;
+    let (exchange, kind) = flow.exchange();
+    topology.declare_exchange(exchange, kind)?;
     for index in 0..flow.queue_count {
         let queue = queue_name(index);
         topology.delete_queue(&queue)?;
         topology.declare_queue(&queue)?;
-        match flow.is_fanout {
-            true => topology.bind(&queue, FANOUT_EXCHANGE, &routing_key(0))?,
-            false => topology.bind(&queue, TOPIC_EXCHANGE, &routing_key(index))?,
-        }
+        topology.bind(&queue, exchange, &flow.routing_key(index))?;
     }
     Ok(())
 }

@@ -2,27 +2,16 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::timing::{Histogram, Latency, now_ns};
+use super::timing::{Histogram, Latency};
 use crate::frame::cores::CoreRange;
 use crate::frame::processes;
 use crate::frame::usage::Usage;
 
-/// The topic exchange of most cases.
-pub const TOPIC_EXCHANGE: &str = "bench";
-/// The fanout exchange.
-pub const FANOUT_EXCHANGE: &str = "fan";
-
 /// Returns the name of queue `index`.
 pub fn queue_name(index: u32) -> String {
     format!("queue.{index}")
-}
-
-/// Returns the key that leads to queue `index`.
-pub fn routing_key(index: u32) -> String {
-    format!("key.{index}")
 }
 
 /// The role of a client process in a sample.
@@ -78,6 +67,16 @@ impl Flow {
     pub fn copy_count(&self) -> u32 {
         if self.is_fanout { self.queue_count } else { 1 }
     }
+
+    /// Returns the name of the exchange, and its type.
+    pub fn exchange(&self) -> (&'static str, &'static str) {
+        if self.is_fanout { ("fan", "fanout") } else { ("bench", "topic") }
+    }
+
+    /// Returns the key that leads to queue `index`, or to all queues.
+    pub fn routing_key(&self, index: u32) -> String {
+        format!("key.{}", if self.is_fanout { 0 } else { index })
+    }
 }
 
 /// One client of one sample.
@@ -120,14 +119,4 @@ pub struct End {
     pub ns: u64,
     /// Latencies of messages, if the messages carry their due times.
     pub histogram: Histogram,
-}
-
-impl Measurement {
-    /// Measures `work`.
-    pub fn take(work: impl FnOnce() -> Result<End>) -> Result<Measurement> {
-        let (usage, begin_ns) = (Usage::now()?, now_ns());
-        let End { count, ns, histogram } = work()?;
-        let usage = Usage::now()?.since(&usage);
-        Ok(Measurement { message_count: count, begin_ns, end_ns: ns, usage, latency: histogram.latency() })
-    }
 }

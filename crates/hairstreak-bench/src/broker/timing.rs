@@ -3,7 +3,6 @@
 use anyhow::Result;
 use rustix::thread::{ClockId, clock_nanosleep_absolute};
 use rustix::time::{Timespec, clock_gettime};
-use serde::{Deserialize, Serialize};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
@@ -23,16 +22,12 @@ pub fn sleep_until(end_ns: u64) -> Result<()> {
     Ok(rustix::io::retry_on_intr(|| clock_nanosleep_absolute(ClockId::Monotonic, &end))?)
 }
 
-/// Times that messages took, in microseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Latency {
-    /// The longest time of half of the messages.
-    pub p50_us: f64,
-    /// The longest time of 99 of 100 messages.
-    pub p99_us: f64,
-    /// The longest time of 999 of 1000 messages.
-    pub p999_us: f64,
-}
+/// Percentiles of latencies: the key and the heading in reports, and the share of messages that take no longer.
+pub const PERCENTILES: [(&str, &str, f64); 3] =
+    [("p50_us", "p50 us", 0.5), ("p99_us", "p99 us", 0.99), ("p999_us", "p99.9 us", 0.999)];
+
+/// The values of [`PERCENTILES`], in microseconds.
+pub type Latency = [f64; 3];
 
 /// Counts of latencies.
 #[derive(Clone, Debug)]
@@ -62,19 +57,19 @@ impl Histogram {
 
     /// Returns percentiles of the counted values; `None` if nothing was counted.
     pub fn latency(&self) -> Option<Latency> {
-        let us = |share: f64| self.quantile(share).map(|ns| ns as f64 / 1e3);
-        Some(Latency { p50_us: us(0.5)?, p99_us: us(0.99)?, p999_us: us(0.999)? })
+        let us = |share: f64| self.quantile(share) as f64 / 1e3;
+        (self.total > 0).then(|| PERCENTILES.map(|(_, _, share)| us(share)))
     }
 
     /// The least latency that `share` of all do not exceed, as exact as the steps are.
-    fn quantile(&self, share: f64) -> Option<u64> {
+    fn quantile(&self, share: f64) -> u64 {
         let rank = (self.total as f64 * share).ceil() as u64;
         let mut seen = 0;
         let index = self.counts.iter().position(|count| {
             seen += count;
             seen >= rank.max(1)
         });
-        index.map(value)
+        value(index.unwrap_or_default())
     }
 }
 
@@ -110,13 +105,12 @@ mod tests {
         assert_eq!(histogram.latency(), None);
         (1..=1000).for_each(|us| histogram.record(us * 1_000));
         let latency = histogram.latency().unwrap();
-        for (found, expected) in [(latency.p50_us, 500.0), (latency.p99_us, 990.0), (latency.p999_us, 999.0)]
-        {
+        for (found, expected) in latency.into_iter().zip([500.0, 990.0, 999.0]) {
             assert!(found <= expected && found > expected * 0.96, "{found} {expected}");
         }
         let mut both = Histogram::new();
         both.add(&histogram);
         both.add(&histogram);
-        assert_eq!(both.latency().unwrap().p50_us, latency.p50_us);
+        assert_eq!(both.latency().unwrap()[0], latency[0]);
     }
 }

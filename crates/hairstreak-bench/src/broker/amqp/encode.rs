@@ -7,11 +7,15 @@
 //! +------+---------+--------+-----------------+------+
 //! ```
 
-use super::methods::{BASIC_PUBLISH, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_OVERHEAD, METHOD};
+use hairstreak_wire::amqp::{FieldTable, FieldValue, Properties, encode_content_header};
 
-const CLASS_BASIC: u16 = 60;
-/// The flag of the property `headers`.
-const HAS_HEADERS: u16 = 1 << 13;
+use super::methods::{BASIC_PUBLISH, BODY, CHANNEL, FRAME_END, FRAME_OVERHEAD, METHOD};
+
+/// The properties of a message that has none.
+pub(super) const NO_PROPERTIES: &[u8] = &[0; 2];
+
+/// A table without fields.
+pub const EMPTY_TABLE: Argument<'static> = Argument::Table(&[]);
 
 /// An argument of a method.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +32,6 @@ pub enum Argument<'a> {
     Short(&'a str),
     /// A long string.
     Long(&'a [u8]),
-    /// A table without fields.
-    EmptyTable,
     /// A table of four-byte numbers and long strings, with their names.
     Table(&'a [(&'a str, Argument<'a>)]),
 }
@@ -49,7 +51,6 @@ impl Argument<'_> {
                 out.extend_from_slice(&(bytes.len() as u32).to_be_bytes());
                 out.extend_from_slice(bytes);
             }
-            Argument::EmptyTable => out.extend_from_slice(&[0; 4]),
             Argument::Table(fields) => {
                 let mut table = Vec::new();
                 for (name, value) in fields {
@@ -89,20 +90,10 @@ fn push_publish_method(out: &mut Vec<u8>, channel: u16, (exchange, key): (&str, 
     push_method(out, channel, BASIC_PUBLISH, &arguments);
 }
 
-/// Appends the header of a content without properties.
-pub(super) fn push_content_header(out: &mut Vec<u8>, channel: u16, body_size: u64) {
-    push_frame(out, CONTENT_HEADER, channel, |out| {
-        out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
-        out.extend_from_slice(&body_size.to_be_bytes());
-        out.extend_from_slice(&[0; 2]);
-    });
-}
-
 /// Appends basic.publish and the header of its content: the frames before a body of `body_size` bytes.
 pub fn push_publish_head(out: &mut Vec<u8>, channel: u16, route: (&str, &str), body_size: u64) {
     push_publish_method(out, channel, route);
-    push_content_header(out, channel, body_size);
+    encode_content_header(channel, body_size, NO_PROPERTIES, out);
 }
 
 /// Appends the frames of a body that consists of `first`, which fits a frame, and `rest`.
@@ -125,21 +116,13 @@ pub fn push_publish(out: &mut Vec<u8>, route: (&str, &str), body: &[u8], frame_m
 }
 
 /// Appends basic.publish and an empty content whose header CC names further routing keys. They must fit a frame.
-pub fn push_publish_to_all(out: &mut Vec<u8>, route: (&str, &str), keys: &[String]) {
+pub fn push_publish_to_all(out: &mut Vec<u8>, route: (&str, &str), keys: impl Iterator<Item = String>) {
+    let keys: Vec<FieldValue> = keys.map(|key| key.as_str().into()).collect();
+    let headers = Some(FieldTable::from_iter([("CC", keys)]));
+    let mut properties = Vec::new();
+    Properties { headers, ..Properties::default() }.encode(&mut properties);
     push_publish_method(out, CHANNEL, route);
-    let mut list = Vec::new();
-    for key in keys {
-        list.push(b'S');
-        Argument::Long(key.as_bytes()).push(&mut list);
-    }
-    let mut headers = b"\x02CCA".to_vec();
-    Argument::Long(&list).push(&mut headers);
-    push_frame(out, CONTENT_HEADER, CHANNEL, |out| {
-        out.extend_from_slice(&CLASS_BASIC.to_be_bytes());
-        out.extend_from_slice(&[0; 10]);
-        out.extend_from_slice(&HAS_HEADERS.to_be_bytes());
-        Argument::Long(&headers).push(out);
-    });
+    encode_content_header(CHANNEL, 0, &properties, out);
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@
 
 use std::io::{self, Read};
 
+use hairstreak_wire::amqp::{DecodeError, FrameError, FrameKind, decode_frame};
+
 use super::methods::*;
 
 /// Larger than any frame, and small enough for a cache.
@@ -15,9 +17,9 @@ const SIZE: usize = 256 * 1024;
 /// The end of a conversation with a broker.
 #[derive(Debug, thiserror::Error)]
 pub enum AmqpError {
-    /// The socket failed. The message has the system's error, which is no source of its own.
-    #[error("the connection failed: {0}")]
-    Io(io::Error),
+    /// The socket failed.
+    #[error("the connection failed")]
+    Io(#[from] io::Error),
     /// The broker closed the connection without a word.
     #[error("the broker ended the connection")]
     Ended,
@@ -40,6 +42,15 @@ pub enum AmqpError {
     /// The bytes violate the protocol, or differ from the published messages.
     #[error("the broker sent {0}")]
     Malformed(&'static str),
+    /// A frame violates the protocol.
+    #[error("the broker sent a malformed frame")]
+    Frame(#[from] FrameError),
+    /// A method violates the protocol.
+    #[error("the broker sent a malformed method")]
+    Decode(#[from] DecodeError),
+    /// A refusal, or a confirm of a message that was not published, or was confirmed.
+    #[error("the broker {0}")]
+    Confirm(String),
 }
 
 impl AmqpError {
@@ -49,12 +60,6 @@ impl AmqpError {
         let text = arguments.get(3..).unwrap_or_default();
         let size = usize::from(arguments.get(2).copied().unwrap_or(0)).min(text.len());
         AmqpError::Closed { code, text: String::from_utf8_lossy(&text[..size]).into_owned() }
-    }
-}
-
-impl From<io::Error> for AmqpError {
-    fn from(error: io::Error) -> AmqpError {
-        AmqpError::Io(error)
     }
 }
 
@@ -135,8 +140,9 @@ impl Visitor for () {}
 #[derive(Debug)]
 pub struct Walk {
     body_size: u64,
+    /// The size of the message under way, and the bytes of its body that are still to come.
+    size: u64,
     body_left: u64,
-    is_marker: bool,
     /// Whole messages so far, markers not counted.
     pub message_count: u64,
     /// Markers so far.
@@ -146,27 +152,21 @@ pub struct Walk {
 impl Walk {
     /// A walk through messages of this size.
     pub fn new(body_size: u64) -> Self {
-        Self { body_size, body_left: 0, is_marker: false, message_count: 0, marker_count: 0 }
+        Self { body_size, size: 0, body_left: 0, message_count: 0, marker_count: 0 }
     }
 
     /// Walks all whole frames of `bytes`. Returns their size.
     #[inline]
     pub fn frames(&mut self, bytes: &[u8], visitor: &mut impl Visitor) -> Result<usize, AmqpError> {
         let mut at = 0;
-        while let Some(size) = frame_size(&bytes[at..]) {
-            let Some(frame) = bytes.get(at..at + size) else { break };
-            let (payload, end) = (&frame[FRAME_HEADER_SIZE..size - 1], frame[size - 1]);
-            if end != FRAME_END {
-                return Err(AmqpError::Malformed("a frame without its end"));
+        while let Some(frame) = decode_frame(&bytes[at..], FRAME_SIZE_MAX)? {
+            match frame.kind {
+                FrameKind::Method => self.method(frame.payload, visitor)?,
+                FrameKind::Header => self.header(frame.payload)?,
+                FrameKind::Body => self.body(frame.payload, visitor)?,
+                FrameKind::Heartbeat => {}
             }
-            match frame[0] {
-                METHOD => self.method(payload, visitor)?,
-                CONTENT_HEADER => self.header(payload)?,
-                BODY => self.body(payload, visitor)?,
-                HEARTBEAT => {}
-                _ => return Err(AmqpError::Malformed("a frame of no known kind")),
-            }
-            at += size;
+            at += frame.size();
         }
         Ok(at)
     }
@@ -190,13 +190,10 @@ impl Walk {
     fn header(&mut self, payload: &[u8]) -> Result<(), AmqpError> {
         let size = payload.get(4..12).and_then(|bytes| bytes.first_chunk());
         let size = u64::from_be_bytes(*size.ok_or(AmqpError::Malformed("half a content header"))?);
-        if size != self.body_size {
-            if size != MARKER.len() as u64 {
-                return Err(AmqpError::Malformed("a message in another size than was published"));
-            }
-            self.is_marker = true;
+        if size != self.body_size && size != MARKER.len() as u64 {
+            return Err(AmqpError::Malformed("a message in another size than was published"));
         }
-        self.body_left = size;
+        (self.size, self.body_left) = (size, size);
         Ok(())
     }
 
@@ -207,12 +204,11 @@ impl Walk {
         if self.body_left > 0 {
             return Ok(());
         }
-        if self.is_marker {
-            self.is_marker = false;
-            self.marker_count += 1;
-        } else {
+        if self.size == self.body_size {
             self.message_count += 1;
             visitor.message(payload);
+        } else {
+            self.marker_count += 1;
         }
         Ok(())
     }
@@ -220,7 +216,9 @@ impl Walk {
 
 #[cfg(test)]
 mod tests {
-    use super::super::encode::{Argument, push_body, push_content_header, push_method};
+    use hairstreak_wire::amqp::encode_content_header;
+
+    use super::super::encode::{Argument, NO_PROPERTIES, push_body, push_method};
     use super::*;
 
     #[derive(Default)]
@@ -242,7 +240,7 @@ mod tests {
 
     fn deliver(out: &mut Vec<u8>, body: &[u8]) {
         push_method(out, 1, BASIC_DELIVER, &[Argument::Short("tag"), Argument::U64(1), Argument::U8(0)]);
-        push_content_header(out, 1, body.len() as u64);
+        encode_content_header(1, body.len() as u64, NO_PROPERTIES, out);
         push_body(out, 1, &[], body, 4096);
     }
 

@@ -3,9 +3,11 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 
-use super::encode::Argument::{self, EmptyTable, Long, Short, U8, U16, U32};
-use super::encode::push_method;
-use super::input::{AmqpError, ReadBuffer, frame_size};
+use hairstreak_wire::amqp::{FieldValue, FrameKind, connection, decode_frame, queue};
+
+use super::encode::Argument::{self, Long, Short, U8, U16, U32};
+use super::encode::{EMPTY_TABLE, push_method};
+use super::input::{AmqpError, ReadBuffer};
 use super::methods::*;
 
 const RESPONSE: &[u8] = b"\0guest\0guest";
@@ -50,7 +52,7 @@ impl Link {
     fn open_with(address: SocketAddr, input: ReadBuffer, virtual_host: &str) -> Result<Link, AmqpError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Self::log_in(stream, input, EmptyTable, virtual_host)
+        Self::log_in(stream, input, EMPTY_TABLE, virtual_host)
     }
 }
 
@@ -63,19 +65,20 @@ impl<S: Read + Write> Link<S> {
 
     fn log_in(stream: S, input: ReadBuffer, properties: Argument<'_>, host: &str) -> Result<Self, AmqpError> {
         let mut link = Link { stream, input, frame_size_max: FRAME_SIZE_MAX, version: String::new() };
-        link.stream.write_all(PROTOCOL_HEADER)?;
+        link.stream.write_all(&PROTOCOL_HEADER)?;
         let start = link.answer(CONNECTION_START)?;
-        link.version = version(&start).unwrap_or_else(|| "unknown".to_owned());
+        let start = connection::Start::decode(&start)?;
+        let version = start.server_properties.get("version").and_then(FieldValue::as_bytes);
+        link.version = String::from_utf8_lossy(version.unwrap_or(b"unknown")).into_owned();
         let response = [properties, Short("PLAIN"), Long(RESPONSE), Short("en_US")];
         link.send(0, CONNECTION_START_OK, &response)?;
         let tune = link.answer(CONNECTION_TUNE)?;
-        let channel_max = number(&tune, 0).map(u16::from_be_bytes)?;
-        let frame_size_max = number(&tune, 2).map(u32::from_be_bytes)? as usize;
-        if frame_size_max > 0 {
-            link.frame_size_max = frame_size_max.min(FRAME_SIZE_MAX);
+        let tune = connection::Tune::decode(&tune)?;
+        if tune.frame_max > 0 {
+            link.frame_size_max = FRAME_SIZE_MAX.min(tune.frame_max as usize);
         }
         // No heartbeats: a load generator has no time for them.
-        let tuned = [U16(channel_max), U32(link.frame_size_max as u32), U16(0)];
+        let tuned = [U16(tune.channel_max), U32(link.frame_size_max as u32), U16(0)];
         link.send(0, CONNECTION_TUNE_OK, &tuned)?;
         link.send(0, CONNECTION_OPEN, &[Short(host), Short(""), U8(0)])?;
         link.answer(CONNECTION_OPEN + 1)?;
@@ -85,7 +88,7 @@ impl<S: Read + Write> Link<S> {
 
     /// Declares a transient exchange.
     pub fn declare_exchange(&mut self, name: &str, kind: &str) -> Result<(), AmqpError> {
-        self.call(EXCHANGE_DECLARE, &[U16(0), Short(name), Short(kind), U8(0), EmptyTable]).map(drop)
+        self.call(EXCHANGE_DECLARE, &[U16(0), Short(name), Short(kind), U8(0), EMPTY_TABLE]).map(drop)
     }
 
     /// Deletes an exchange, if it is there.
@@ -104,14 +107,13 @@ impl<S: Read + Write> Link<S> {
     }
 
     fn queue(&mut self, name: &str, bits: u8) -> Result<u32, AmqpError> {
-        let answer = self.call(QUEUE_DECLARE, &[U16(0), Short(name), U8(bits), EmptyTable])?;
-        let name_size = usize::from(answer.first().copied().unwrap_or(0));
-        number(&answer, 1 + name_size).map(u32::from_be_bytes)
+        let answer = self.call(QUEUE_DECLARE, &[U16(0), Short(name), U8(bits), EMPTY_TABLE])?;
+        Ok(queue::DeclareOk::decode(&answer)?.message_count)
     }
 
     /// Binds a queue.
     pub fn bind(&mut self, queue: &str, exchange: &str, key: &str) -> Result<(), AmqpError> {
-        let arguments = [U16(0), Short(queue), Short(exchange), Short(key), U8(0), EmptyTable];
+        let arguments = [U16(0), Short(queue), Short(exchange), Short(key), U8(0), EMPTY_TABLE];
         self.call(QUEUE_BIND, &arguments).map(drop)
     }
 
@@ -133,7 +135,7 @@ impl<S: Read + Write> Link<S> {
     /// Becomes a consumer of a queue.
     pub fn consume(&mut self, queue: &str, is_auto_ack: bool) -> Result<(), AmqpError> {
         let bits = U8(if is_auto_ack { NO_ACK } else { 0 });
-        let arguments = [U16(0), Short(queue), Short(CONSUMER_TAG), bits, EmptyTable];
+        let arguments = [U16(0), Short(queue), Short(CONSUMER_TAG), bits, EMPTY_TABLE];
         self.call(BASIC_CONSUME, &arguments).map(drop)
     }
 
@@ -147,8 +149,9 @@ impl<S: Read + Write> Link<S> {
         self.answer(BASIC_ACK).map(drop)
     }
 
-    /// Waits until the broker has taken all that was sent: it answers in order.
-    pub fn await_channel(&mut self) -> Result<(), AmqpError> {
+    /// Writes frames, and waits until the broker has handled all that was sent: it answers in order.
+    pub fn settle(&mut self, frames: &[u8]) -> Result<(), AmqpError> {
+        self.stream.write_all(frames)?;
         self.send(CHANNEL, CHANNEL_FLOW, &[U8(1)])?;
         while self.next_method()?.0 != CHANNEL_FLOW + 1 {}
         Ok(())
@@ -185,48 +188,20 @@ impl<S: Read + Write> Link<S> {
     /// Errors: the broker closes the channel or the connection.
     fn next_method(&mut self) -> Result<(u32, Vec<u8>), AmqpError> {
         loop {
-            let unread = self.input.unread();
-            let Some(frame) = frame_size(unread).and_then(|size| unread.get(..size)) else {
+            let Some(frame) = decode_frame(self.input.unread(), FRAME_SIZE_MAX)? else {
                 self.input.fill(&mut self.stream)?;
                 continue;
             };
-            let (kind, size) = (frame[0], frame.len());
-            let payload = frame[FRAME_HEADER_SIZE..size - 1].to_vec();
+            let (kind, size, payload) = (frame.kind, frame.size(), frame.payload.to_vec());
             self.input.consume(size);
-            let id = u32::from_be_bytes(number(&payload, 0).unwrap_or_default());
-            match (kind, id) {
-                (HEARTBEAT, _) => {}
-                (METHOD, CONNECTION_CLOSE | CHANNEL_CLOSE) => return Err(AmqpError::closed(&payload[4..])),
-                (METHOD, id) => return Ok((id, payload[4..].to_vec())),
+            match (kind, payload.split_first_chunk()) {
+                (FrameKind::Heartbeat, _) => {}
+                (FrameKind::Method, Some((id, arguments))) => match u32::from_be_bytes(*id) {
+                    CONNECTION_CLOSE | CHANNEL_CLOSE => return Err(AmqpError::closed(arguments)),
+                    id => return Ok((id, arguments.to_vec())),
+                },
                 _ => return Err(AmqpError::Malformed("a content that nobody asked for")),
             }
         }
-    }
-}
-
-/// The bytes of a number at `at`.
-fn number<const SIZE: usize>(arguments: &[u8], at: usize) -> Result<[u8; SIZE], AmqpError> {
-    let bytes = arguments.get(at..).and_then(|rest| rest.first_chunk());
-    bytes.copied().ok_or(AmqpError::Malformed("a method that is too short"))
-}
-
-/// The broker's version in the arguments of connection.start: a long string behind its name.
-fn version(start: &[u8]) -> Option<String> {
-    let name = b"\x07versionS";
-    let at = start.windows(name.len()).position(|window| window == name)? + name.len();
-    let size = u32::from_be_bytes(number(start, at).ok()?) as usize;
-    Some(String::from_utf8_lossy(start.get(at + 4..)?.get(..size)?).into_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::version;
-
-    #[test]
-    fn the_version_is_found_where_there_is_one() {
-        let found = version(b"\x07productS\x00\x00\x00\x01x\x07versionS\x00\x00\x00\x063.10.8...");
-        assert_eq!(found.as_deref(), Some("3.10.8"));
-        assert_eq!(version(b"\x07versionS\x00\x00\x00\x063"), None);
-        assert_eq!(version(b""), None);
     }
 }

@@ -1,15 +1,9 @@
 //! Numbers of the protocol: kinds of frames, and methods as class and method in one word.
 
-/// The first bytes of a connection.
-pub const PROTOCOL_HEADER: &[u8; 8] = b"AMQP\x00\x00\x09\x01";
-/// Kind, channel and size of a frame.
-pub const FRAME_HEADER_SIZE: usize = 7;
-/// Header and end of a frame.
-pub const FRAME_OVERHEAD: usize = 8;
+pub use hairstreak_wire::amqp::{FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, PROTOCOL_HEADER};
+
 /// The largest frame that is agreed to.
 pub const FRAME_SIZE_MAX: usize = 131_072;
-/// The last byte of a frame.
-pub const FRAME_END: u8 = 0xCE;
 /// The channel of everything but the handshake.
 pub const CHANNEL: u16 = 1;
 

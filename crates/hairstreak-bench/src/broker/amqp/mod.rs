@@ -1,7 +1,8 @@
-//! As much of AMQP 0-9-1 as a load generator needs, written by hand: no library stands between the socket and the count.
+//! As much of AMQP 0-9-1 as a load generator needs: no client library stands between the socket and the count.
 //!
-//! Frames are built once and written many times. Received frames are walked and not decoded. This is no client for general
-//! use: it has one channel and no heartbeats, and every refusal of the broker is an error.
+//! Frames are built once and written many times. Received messages are walked and not decoded; answers are decoded by
+//! `hairstreak_wire`. This is no client for general use: it has one channel and no heartbeats, and every refusal of the broker is
+//! an error.
 //!
 //! - `methods`: numbers of the protocol
 //! - `encode`: frames
@@ -13,7 +14,9 @@ mod input;
 mod link;
 mod methods;
 
-pub use encode::{Argument, push_body, push_method, push_publish, push_publish_head, push_publish_to_all};
+pub use encode::{
+    Argument, EMPTY_TABLE, push_body, push_method, push_publish, push_publish_head, push_publish_to_all,
+};
 pub use input::{AmqpError, MARKER, ReadBuffer, Visitor, Walk, frame_size};
 pub use link::Link;
 pub use methods::*;

@@ -10,13 +10,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use hairstreak_wire::amqp::encode_ack;
 
-use super::super::amqp::{AmqpError, Argument, BASIC_ACK, CHANNEL, Link, Visitor, Walk, push_method};
+use super::super::amqp::{AmqpError, CHANNEL, Link, Visitor, Walk};
 use super::super::task::{Answer, End, Flow, Measurement, Role, Task, queue_name};
 use super::super::timing::{Histogram, now_ns};
 use super::producer::{Block, publish};
 use crate::frame::cores::keep_to_range;
 use crate::frame::processes::orders;
+use crate::frame::usage::Usage;
 
 /// Deliveries that may be without acknowledgement.
 const PREFETCH_COUNT: u16 = 500;
@@ -31,15 +33,20 @@ pub fn take_part(task: &str) -> Result<()> {
         keep_to_range(range);
     }
     let mut links = open(&task)?;
-    let measurement = match task.role {
+    if task.role == Role::Consumer {
+        Answer::Bound(Vec::new()).print()?;
+    }
+    let (before, begin_ns) = (Usage::now()?, now_ns());
+    let End { count, ns, histogram } = match task.role {
         Role::Producer => in_threads(&mut links, |link, number| publish(link, flow, number))?,
         Role::Consumer => {
-            Answer::Bound(Vec::new()).print()?;
             let markers_left = AtomicU64::new(u64::from(flow.producer_count * flow.copy_count()));
             in_threads(&mut links, |link, _| consume(link, flow, &markers_left))?
         }
         Role::RoundTrip => make_round_trips(&mut links, flow)?,
     };
+    let (usage, latency) = (Usage::now()?.since(&before), histogram.latency());
+    let measurement = Measurement { message_count: count, begin_ns, end_ns: ns, usage, latency };
     Answer::Measured(measurement).print()?;
     // Others may need the connections until then. The thread that passes orders on ends after the first order.
     let _ = orders.recv();
@@ -72,24 +79,19 @@ fn open(task: &Task) -> Result<Vec<Link>> {
 }
 
 /// Works on each connection in a thread of its own.
-fn in_threads(
-    links: &mut [Link],
-    work: impl Fn(&mut Link, u32) -> Result<End> + Sync,
-) -> Result<Measurement> {
+fn in_threads(links: &mut [Link], work: impl Fn(&mut Link, u32) -> Result<End> + Sync) -> Result<End> {
     let work = &work;
-    Measurement::take(|| {
-        thread::scope(|scope| {
-            let start = |(link, number)| scope.spawn(move || work(link, number));
-            let threads: Vec<_> = links.iter_mut().zip(0..).map(start).collect();
-            let mut all = End { count: 0, ns: 0, histogram: Histogram::new() };
-            for thread in threads {
-                let end = thread.join().map_err(|_| anyhow!("a thread of this process panicked"))??;
-                all.count += end.count;
-                all.ns = all.ns.max(end.ns);
-                all.histogram.add(&end.histogram);
-            }
-            Ok(all)
-        })
+    thread::scope(|scope| {
+        let start = |(link, number)| scope.spawn(move || work(link, number));
+        let threads: Vec<_> = links.iter_mut().zip(0..).map(start).collect();
+        let mut all = End { count: 0, ns: 0, histogram: Histogram::new() };
+        for thread in threads {
+            let end = thread.join().map_err(|_| anyhow!("a thread of this process panicked"))??;
+            all.count += end.count;
+            all.ns = all.ns.max(end.ns);
+            all.histogram.add(&end.histogram);
+        }
+        Ok(all)
     })
 }
 
@@ -123,11 +125,11 @@ fn consume(link: &mut Link, flow: &Flow, markers_left: &AtomicU64) -> Result<End
             let tag = walk.message_count + walk.marker_count;
             while tag - acknowledged >= each {
                 acknowledged += each;
-                push_ack(&mut acks, acknowledged);
+                encode_ack(CHANNEL, acknowledged, true, &mut acks);
             }
             if walk.marker_count > 0 && tag > acknowledged {
                 acknowledged = tag;
-                push_ack(&mut acks, tag);
+                encode_ack(CHANNEL, tag, true, &mut acks);
             }
             link.stream.write_all(&acks)?;
             acks.clear();
@@ -143,11 +145,6 @@ fn consume(link: &mut Link, flow: &Flow, markers_left: &AtomicU64) -> Result<End
     Ok(End { count: walk.message_count, ns: stamps.now_ns, histogram: stamps.histogram })
 }
 
-/// Acknowledges all deliveries up to `tag`.
-fn push_ack(acks: &mut Vec<u8>, tag: u64) {
-    push_method(acks, CHANNEL, BASIC_ACK, &[Argument::U64(tag), Argument::U8(1)]);
-}
-
 /// The times at which messages were due, where messages have them.
 struct Stamps {
     are_there: bool,
@@ -159,34 +156,29 @@ struct Stamps {
 impl Visitor for Stamps {
     #[inline]
     fn message(&mut self, body: &[u8]) {
-        if !self.are_there {
-            return;
-        }
-        if let Some(due) = body.first_chunk() {
+        if let (true, Some(due)) = (self.are_there, body.first_chunk()) {
             self.histogram.record(self.now_ns.saturating_sub(u64::from_le_bytes(*due)));
         }
     }
 }
 
 /// Publishes one message through the first connection, consumes it through the second one, and publishes the next.
-fn make_round_trips(links: &mut [Link], flow: &Flow) -> Result<Measurement> {
+fn make_round_trips(links: &mut [Link], flow: &Flow) -> Result<End> {
     let [publisher, consumer] = links else { bail!("round trips take two connections") };
     let (block, duration) = (Block::new(publisher, flow, 0), Duration::from_secs_f64(flow.duration_s));
     let (mut walk, mut histogram) = (Walk::new(u64::from(flow.body_size)), Histogram::new());
-    Measurement::take(|| {
-        let (start, mut count, mut before_ns) = (Instant::now(), 0, now_ns());
-        while start.elapsed() < duration {
-            block.write(&mut publisher.stream, 1)?;
-            count += 1;
-            while walk.message_count < count {
-                consumer.input.fill(&mut consumer.stream)?;
-                let consumed = walk.frames(consumer.input.unread(), &mut ())?;
-                consumer.input.consume(consumed);
-            }
-            let after_ns = now_ns();
-            histogram.record(after_ns - before_ns);
-            before_ns = after_ns;
+    let (start, mut count, mut before_ns) = (Instant::now(), 0, now_ns());
+    while start.elapsed() < duration {
+        block.write(&mut publisher.stream, 1)?;
+        count += 1;
+        while walk.message_count < count {
+            consumer.input.fill(&mut consumer.stream)?;
+            let consumed = walk.frames(consumer.input.unread(), &mut ())?;
+            consumer.input.consume(consumed);
         }
-        Ok(End { count, ns: before_ns, histogram })
-    })
+        let after_ns = now_ns();
+        histogram.record(after_ns - before_ns);
+        before_ns = after_ns;
+    }
+    Ok(End { count, ns: before_ns, histogram })
 }

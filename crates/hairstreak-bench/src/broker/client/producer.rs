@@ -3,15 +3,17 @@
 //! At a rate, a message carries the due time of its batch, and not the time of its write: a broker that holds its
 //! producer up does not improve its own latencies.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
+use hairstreak_wire::amqp::basic;
 use rustix::thread::set_current_timer_slack;
 
 use super::super::amqp::{AmqpError, BASIC_ACK, BASIC_NACK, Link, MARKER, Visitor, Walk, push_publish};
-use super::super::task::{End, FANOUT_EXCHANGE, Flow, TOPIC_EXCHANGE, queue_name, routing_key};
+use super::super::task::{End, Flow, queue_name};
 use super::super::timing::{Histogram, now_ns, sleep_until};
 
 /// Bytes of a write, unless a single message has more.
@@ -80,7 +82,7 @@ fn publish_paced(link: &mut Link, block: &mut Block, flow: &Flow, rate_per_s: f6
 /// Publishes with a window of messages that may be without their confirm, and waits for every confirm.
 fn publish_confirmed(link: &mut Link, block: &Block, flow: &Flow, window: u32) -> Result<u64> {
     let (start, duration) = (Instant::now(), Duration::from_secs_f64(flow.duration_s));
-    let (mut confirms, mut walk) = (Confirms::new(window), Walk::new(u64::from(flow.body_size)));
+    let (mut confirms, mut walk) = (Confirms::default(), Walk::new(u64::from(flow.body_size)));
     loop {
         let left = flow.message_count_max - confirms.published;
         if left > 0 && start.elapsed() < duration {
@@ -93,9 +95,6 @@ fn publish_confirmed(link: &mut Link, block: &Block, flow: &Flow, window: u32) -
         link.input.fill(&mut link.stream)?;
         let consumed = walk.frames(link.input.unread(), &mut confirms)?;
         link.input.consume(consumed);
-        if let Some(failure) = confirms.failure {
-            bail!(failure);
-        }
     }
 }
 
@@ -112,8 +111,7 @@ pub struct Block {
 impl Block {
     /// The bytes that producer `number` writes through `link`.
     pub fn new(link: &Link, flow: &Flow, number: u32) -> Block {
-        let exchange = if flow.is_fanout { FANOUT_EXCHANGE } else { TOPIC_EXCHANGE };
-        let key = routing_key(number % flow.queue_count);
+        let ((exchange, _), key) = (flow.exchange(), flow.routing_key(number % flow.queue_count));
         let publish = |body: &[u8]| {
             let mut message = Vec::new();
             push_publish(&mut message, (exchange, &key), body, link.frame_size_max);
@@ -150,63 +148,48 @@ impl Block {
 }
 
 /// The confirmed publishes: all up to a number, and some beyond that number.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Confirms {
     published: u64,
     /// The number up to which all are confirmed.
     base: u64,
-    /// Confirmed publishes beyond `base`, by their number modulo the window.
-    beyond: Vec<bool>,
-    beyond_count: u64,
-    /// A refusal, or a confirm of a message that was not published, or was confirmed.
-    failure: Option<String>,
+    /// Confirmed publishes beyond `base`.
+    beyond: BTreeSet<u64>,
 }
 
 impl Confirms {
-    fn new(window: u32) -> Self {
-        Self { published: 0, base: 0, beyond: vec![false; window as usize], beyond_count: 0, failure: None }
-    }
-
     fn waiting_count(&self) -> u64 {
-        self.published - self.base - self.beyond_count
+        self.published - self.base - self.beyond.len() as u64
     }
 
-    fn confirm(&mut self, tag: u64, is_multiple: bool) {
+    fn confirm(&mut self, tag: u64, is_multiple: bool) -> Result<(), AmqpError> {
         if tag <= self.base || tag > self.published {
-            self.failure = Some(format!("the broker confirmed {tag} after {} publishes", self.published));
-            return;
+            return Err(AmqpError::Confirm(format!("confirmed {tag} after {} publishes", self.published)));
         }
-        if !is_multiple && tag != self.base + 1 {
-            let place = self.place(tag);
-            self.beyond_count += u64::from(!self.beyond[place]);
-            self.beyond[place] = true;
-            return;
+        if is_multiple {
+            self.base = tag;
+            self.beyond.retain(|beyond| *beyond > tag);
+        } else {
+            self.beyond.insert(tag);
         }
         // Publishes that follow without a gap are confirmed, too.
-        while self.base < tag || (self.base < self.published && self.beyond[self.place(self.base + 1)]) {
+        while self.beyond.remove(&(self.base + 1)) {
             self.base += 1;
-            let place = self.place(self.base);
-            self.beyond_count -= u64::from(self.beyond[place]);
-            self.beyond[place] = false;
         }
-    }
-
-    fn place(&self, tag: u64) -> usize {
-        (tag % self.beyond.len() as u64) as usize
+        Ok(())
     }
 }
 
 impl Visitor for Confirms {
     fn method(&mut self, id: u32, arguments: &[u8]) -> Result<(), AmqpError> {
-        match (id, arguments) {
-            (BASIC_ACK, [tag @ .., multiple]) => {
-                let tag = tag.first_chunk().ok_or(AmqpError::Malformed("a confirm without its tag"))?;
-                self.confirm(u64::from_be_bytes(*tag), *multiple & 1 == 1);
+        match id {
+            BASIC_ACK => {
+                let ack = basic::Ack::decode(arguments)?;
+                self.confirm(ack.delivery_tag, ack.multiple)
             }
-            (BASIC_NACK, _) => self.failure = Some("the broker refused a message (basic.nack)".to_owned()),
-            _ => {}
+            BASIC_NACK => Err(AmqpError::Confirm("refused a message (basic.nack)".to_owned())),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -215,10 +198,9 @@ mod tests {
     use super::Confirms;
 
     fn check(confirms: &[(u64, bool)], waiting: u64, base: u64) {
-        let mut state = Confirms::new(10);
-        state.published = 10;
-        confirms.iter().for_each(|&(tag, is_multiple)| state.confirm(tag, is_multiple));
-        assert_eq!((state.waiting_count(), state.base, state.failure), (waiting, base, None), "{confirms:?}");
+        let mut state = Confirms { published: 10, ..Confirms::default() };
+        confirms.iter().for_each(|&(tag, is_multiple)| state.confirm(tag, is_multiple).unwrap());
+        assert_eq!((state.waiting_count(), state.base), (waiting, base), "{confirms:?}");
     }
 
     #[test]
@@ -235,11 +217,10 @@ mod tests {
     #[test]
     fn a_confirm_of_nothing_is_noticed() {
         for tag in [0, 3, 11] {
-            let mut state = Confirms::new(10);
-            state.published = 10;
-            state.confirm(3, true);
-            state.confirm(tag, false);
-            assert_eq!(state.failure, Some(format!("the broker confirmed {tag} after 10 publishes")));
+            let mut state = Confirms { published: 10, ..Confirms::default() };
+            state.confirm(3, true).unwrap();
+            let error = state.confirm(tag, false).unwrap_err();
+            assert_eq!(error.to_string(), format!("the broker confirmed {tag} after 10 publishes"));
         }
     }
 }

@@ -5,9 +5,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::super::amqp::Argument::{EmptyTable, Short, Table, U8, U16};
+use super::super::amqp::Argument::{Short, Table, U8, U16};
 use super::super::amqp::*;
 use super::super::server::Running;
 use super::http;
@@ -89,36 +89,27 @@ use Action::*;
 
 /// A client that follows the steps of a load.
 #[derive(Debug)]
-pub struct Attacker {
-    address: SocketAddr,
-    http: Option<SocketAddr>,
+pub struct Attacker<'a> {
+    server: &'a Running,
     host: &'static str,
     idle_count: u32,
-    /// The channel for everything that needs one channel only; `None` until then.
-    channel: Option<Link>,
+    /// The channel for everything that needs one channel only.
+    channel: Link,
     /// Connections that stay open.
     open: Vec<Box<dyn Debug + Send>>,
     /// Queues that were declared.
     queue_count: u32,
 }
 
-impl Attacker {
+impl<'a> Attacker<'a> {
     /// An attacker of `server`. If it is elsewhere, it creates its virtual host.
-    pub fn new(server: &Running, idle_count: u32, is_elsewhere: bool) -> Result<Attacker> {
+    pub fn new(server: &'a Running, idle_count: u32, is_elsewhere: bool) -> Result<Attacker<'a>> {
         let host = if is_elsewhere { HOST } else { "/" };
-        let attacker = Attacker {
-            address: server.address,
-            http: server.http,
-            host,
-            idle_count,
-            channel: None,
-            open: Vec::new(),
-            queue_count: 0,
-        };
         if is_elsewhere {
-            attacker.create_host(HOST)?;
+            http::create_host(server, HOST)?;
         }
-        Ok(attacker)
+        let channel = Link::open_in(server.address, host)?;
+        Ok(Attacker { server, host, idle_count, channel, open: Vec::new(), queue_count: 0 })
     }
 
     /// Does these actions as part of the step that has this number.
@@ -129,35 +120,26 @@ impl Attacker {
     fn act_once(&mut self, action: Action, number: u32) -> Result<()> {
         let queue = queue_name(QUEUE, 0);
         match action {
-            Idle => {
-                for _ in 0..self.idle_count {
-                    self.open.push(Box::new(Link::open_small(self.address)?));
-                }
-            }
-            HalfHeaders(count) => self.open_streams(self.address, count, &PROTOCOL_HEADER[..4])?,
+            Idle => self.open_links(self.idle_count, &[])?,
+            HalfHeaders(count) => self.open_streams(self.server.address, count, &PROTOCOL_HEADER[..4])?,
             HalfMessages(count) => {
-                for _ in 0..count {
-                    let mut link = Link::open_small(self.address)?;
-                    let message = publish(QUEUE, &vec![0; HALF_BODY_SIZE], &link);
-                    link.stream.write_all(&message[..HALF_SIZE])?;
-                    self.open.push(Box::new(link));
-                }
+                let message = publish(QUEUE, &vec![0; HALF_BODY_SIZE], &self.channel);
+                self.open_links(count, &message[..HALF_SIZE])?;
             }
             DeafConsumers(count) => {
                 for number in 0..count {
                     let queue = queue_name(QUEUE, number);
-                    let mut consumer = Link::open(self.address)?;
+                    let mut consumer = Link::open(self.server.address)?;
                     consumer.consume(&queue, true)?;
                     self.open.push(Box::new(consumer));
-                    let publisher = self.channel()?;
-                    let message = publish(&queue, &vec![0; DEAF_BODY_SIZE], publisher);
-                    (0..DEAF_MESSAGE_COUNT).try_for_each(|_| publisher.stream.write_all(&message))?;
+                    let message = publish(&queue, &vec![0; DEAF_BODY_SIZE], &self.channel);
+                    (0..DEAF_MESSAGE_COUNT).try_for_each(|_| self.channel.stream.write_all(&message))?;
                 }
-                self.write(&[])?;
+                self.channel.settle(&[])?;
             }
             Malformed(count) => {
                 for _ in 0..count {
-                    let mut link = Link::open_small(self.address)?;
+                    let mut link = Link::open_small(self.server.address)?;
                     link.stream.write_all(&[BODY, 0, 1, 0, 0, 0, 1, 7, 0])?;
                     link.stream.set_read_timeout(Some(Duration::from_secs(1)))?;
                     // The answer of the broker does not matter here.
@@ -170,57 +152,55 @@ impl Attacker {
                     push_method(&mut frames, channel, CHANNEL_OPEN, &[Short("")]);
                     push_method(&mut frames, channel, CHANNEL_CLOSE, &[U16(200), Short(""), U16(0), U16(0)]);
                 }
-                let link = self.channel()?;
-                link.stream.write_all(&frames)?;
-                link.skip_answers(2 * count)?;
+                self.channel.stream.write_all(&frames)?;
+                self.channel.skip_answers(2 * count)?;
             }
-            ListQueues => http::list_queues(self.http()?)?,
+            ListQueues => http::list_queues(self.server)?,
             Requests(count, percent) => {
                 let request = http::list_request();
                 let part = &request.as_bytes()[..request.len() * percent / 100];
-                self.open_streams(self.http()?, count, part)?;
+                self.open_streams(http::address(self.server)?, count, part)?;
             }
             Queue(fields) => self.declare_queues(1, QUEUE, fields)?,
             Queues(count, name, fields) => self.declare_queues(count, name, fields)?,
             OtherQueues(count, fields) => {
                 self.declare_queues(count, &format!("{QUEUE}{number}."), fields)?;
             }
-            Exchange(kind) => self.channel()?.declare_exchange(EXCHANGE, kind)?,
+            Exchange(kind) => self.channel.declare_exchange(EXCHANGE, kind)?,
             Bind(count, key) => {
                 let mut frames = Vec::new();
                 for number in 0..count {
                     let (key, wait) = (format!("{key}.{number}"), U8(BIND_NO_WAIT));
-                    let arguments = [U16(0), Short(&queue), Short(EXCHANGE), Short(&key), wait, EmptyTable];
+                    let arguments = [U16(0), Short(&queue), Short(EXCHANGE), Short(&key), wait, EMPTY_TABLE];
                     push_method(&mut frames, CHANNEL, QUEUE_BIND, &arguments);
                 }
-                self.write(&frames)?;
+                self.channel.settle(&frames)?;
             }
             Publish(count) => {
-                let frame = publish(&queue, &[7; 16], self.channel()?);
-                self.write(&frame.repeat(count as usize))?;
+                let frame = publish(&queue, &[7; 16], &self.channel);
+                self.channel.settle(&frame.repeat(count as usize))?;
             }
             PublishToAll(count) => {
-                let keys: Vec<_> = (0..count).map(|key| format!("a.a.a.b.a.a.b.{key}")).collect();
-                let mut frames = Vec::new();
-                push_publish_to_all(&mut frames, (EXCHANGE, "a"), &keys);
-                self.write(&frames)?;
+                let (mut frames, keys) = (Vec::new(), (0..count).map(|key| format!("a.a.a.b.a.a.b.{key}")));
+                push_publish_to_all(&mut frames, (EXCHANGE, "a"), keys);
+                self.channel.settle(&frames)?;
             }
-            Purge(name) => self.channel()?.purge_queue(&queue_name(name, 0))?,
-            DeleteQueue => self.channel()?.delete_queue(&queue)?,
-            DeleteExchange => self.channel()?.delete_exchange(EXCHANGE)?,
+            Purge(name) => self.channel.purge_queue(&queue_name(name, 0))?,
+            DeleteQueue => self.channel.delete_queue(&queue)?,
+            DeleteExchange => self.channel.delete_exchange(EXCHANGE)?,
             SetPolicy => {
                 let (name, length) = (number % POLICY_COUNT, 10 + number);
                 let definition = format!(r#"{{"max-length":{length}}}"#);
                 let body = format!(
                     r#"{{"pattern":"{POLICY_PATTERN}","definition":{definition},"priority":{name}}}"#
                 );
-                http::change(self.http()?, "PUT", &format!("policies/{HOST}/p{name}"), &body)?;
+                http::change(self.server, "PUT", &format!("policies/{HOST}/p{name}"), &body)?;
             }
             SpareHost(count) => {
-                self.create_host(SPARE_HOST)?;
-                let mut link = Link::open_in(self.address, SPARE_HOST)?;
-                write(&mut link, &queue_declarations(count, QUEUE, &[]))?;
-                self.delete_host(SPARE_HOST)?;
+                http::create_host(self.server, SPARE_HOST)?;
+                let mut link = Link::open_in(self.server.address, SPARE_HOST)?;
+                link.settle(&queue_declarations(count, QUEUE, &[]))?;
+                http::delete_host(self.server, SPARE_HOST)?;
             }
         }
         Ok(())
@@ -230,32 +210,27 @@ impl Attacker {
     pub fn clean_up(mut self) -> Result<()> {
         self.open.clear();
         if self.host == HOST {
-            return self.delete_host(HOST);
+            return http::delete_host(self.server, HOST);
         }
         for number in 0..self.queue_count {
-            self.channel()?.delete_queue(&queue_name(QUEUE, number))?;
+            self.channel.delete_queue(&queue_name(QUEUE, number))?;
         }
         Ok(())
     }
 
-    fn channel(&mut self) -> Result<&mut Link> {
-        if self.channel.is_none() {
-            self.channel = Some(Link::open_in(self.address, self.host)?);
-        }
-        self.channel.as_mut().context("no channel")
-    }
-
-    fn http(&self) -> Result<SocketAddr> {
-        self.http.context("a broker without HTTP")
-    }
-
-    fn write(&mut self, frames: &[u8]) -> Result<()> {
-        write(self.channel()?, frames)
-    }
-
-    fn declare_queues(&mut self, count: u32, name: &str, fields: Fields) -> Result<()> {
+    fn declare_queues(&mut self, count: u32, name: &str, fields: Fields) -> Result<(), AmqpError> {
         self.queue_count = count;
-        self.write(&queue_declarations(count, name, fields))
+        self.channel.settle(&queue_declarations(count, name, fields))
+    }
+
+    /// Opens connections with a channel each that send these bytes and nothing else.
+    fn open_links(&mut self, count: u32, bytes: &[u8]) -> Result<()> {
+        for _ in 0..count {
+            let mut link = Link::open_small(self.server.address)?;
+            link.stream.write_all(bytes)?;
+            self.open.push(Box::new(link));
+        }
+        Ok(())
     }
 
     /// Opens connections that send these bytes and nothing else.
@@ -267,22 +242,6 @@ impl Attacker {
         }
         Ok(())
     }
-
-    fn create_host(&self, host: &str) -> Result<()> {
-        http::change(self.http()?, "PUT", &format!("vhosts/{host}"), "{}")?;
-        let all = r#"{"configure":".*","write":".*","read":".*"}"#;
-        http::change(self.http()?, "PUT", &format!("permissions/{host}/guest"), all)
-    }
-
-    fn delete_host(&self, host: &str) -> Result<()> {
-        http::change(self.http()?, "DELETE", &format!("vhosts/{host}"), "")
-    }
-}
-
-/// Writes frames, and waits until the broker has handled them.
-fn write(link: &mut Link, frames: &[u8]) -> Result<()> {
-    link.stream.write_all(frames)?;
-    Ok(link.await_channel()?)
 }
 
 fn queue_declarations(count: u32, name: &str, fields: Fields) -> Vec<u8> {

@@ -1,9 +1,8 @@
 //! The loads: each a preparation, and a step that is repeated while good clients are measured, if the load is a flood.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
@@ -105,11 +104,10 @@ pub struct Kind<'a> {
 
 /// Returns the loads that `server` can meet.
 pub fn kinds(server: &Running, idle_count: u32) -> Vec<Kind<'_>> {
-    let over_http = server.http.iter().flat_map(|_| OVER_HTTP.iter());
-    let elsewhere = server.http.iter().flat_map(|_| ELSEWHERE.iter());
-    let loads = OVER_AMQP.iter().chain(over_http).map(|load| (load, false));
-    let kind = |(load, is_elsewhere)| Kind { load, server, idle_count, is_elsewhere };
-    loads.chain(elsewhere.map(|load| (load, true))).map(kind).collect()
+    let tables: [(&'static [Load], bool); 3] = [(&OVER_AMQP, false), (&OVER_HTTP, false), (&ELSEWHERE, true)];
+    let tables = tables.into_iter().take(if server.http.is_some() { 3 } else { 1 });
+    let loads = tables.flat_map(|(loads, is_elsewhere)| loads.iter().map(move |load| (load, is_elsewhere)));
+    loads.map(|(load, is_elsewhere)| Kind { load, server, idle_count, is_elsewhere }).collect()
 }
 
 impl Kind<'_> {
@@ -119,54 +117,39 @@ impl Kind<'_> {
         self.load.0.replace("{}", &self.idle_count.to_string()) + place
     }
 
-    /// Prepares the load, and repeats its step on a thread.
-    pub fn start(&self) -> Result<Assault> {
+    /// Does `work` beside the load, then ends the load with all its connections, queues and virtual hosts. Returns the rate of
+    /// a flood per second, too: malformed frames, channels, lists, or steps of an attack.
+    ///
+    /// Errors: the broker has stopped a flood.
+    pub fn beside<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<(T, Option<f64>)> {
         let Load(_, preparation, interval_ms, step) = *self.load;
-        let (interval, is_over) = (Duration::from_millis(interval_ms), Arc::new(AtomicBool::new(false)));
+        let (interval, is_over) = (Duration::from_millis(interval_ms), AtomicBool::new(false));
         let mut attacker = Attacker::new(self.server, self.idle_count, self.is_elsewhere)?;
         attacker.act(preparation, 0)?;
-        let watched = Arc::clone(&is_over);
-        let thread = thread::spawn(move || {
+        let flood = || -> Result<f64> {
             let (start, mut steps) = (Instant::now(), 0);
-            while !watched.load(Relaxed) {
-                if step.is_empty() {
-                    thread::park();
-                } else {
-                    steps += 1;
-                    attacker.act(step, steps)?;
-                    thread::sleep((interval * steps).saturating_sub(start.elapsed()));
-                }
+            while !is_over.load(Relaxed) {
+                steps += 1;
+                attacker.act(step, steps)?;
+                thread::sleep((interval * steps).saturating_sub(start.elapsed()));
             }
             let count = if let [Malformed(count) | Channels(count)] = step { *count } else { 1 };
-            let rate = f64::from(steps * count) / start.elapsed().as_secs_f64();
-            attacker.clean_up()?;
-            Ok((!step.is_empty()).then_some(rate))
+            Ok(f64::from(steps * count) / start.elapsed().as_secs_f64())
+        };
+        let (worked, flooded) = thread::scope(|scope| {
+            let flood = (!step.is_empty()).then(|| scope.spawn(flood));
+            let worked = work();
+            is_over.store(true, Relaxed);
+            (worked, flood.map(|flood| flood.join()).transpose())
         });
-        Ok(Assault { is_over, thread })
+        let rate = flooded.map_err(|_| anyhow!("a thread of this process panicked"))?.transpose()?;
+        attacker.clean_up()?;
+        Ok((worked?, rate))
     }
 }
 
 impl fmt::Display for Kind<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "in and out beside {}, {}", self.text(), self.server.kind.text())
-    }
-}
-
-/// A load under way.
-#[derive(Debug)]
-pub struct Assault {
-    is_over: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Option<f64>>>,
-}
-
-impl Assault {
-    /// Ends the load with all its connections, queues and virtual hosts. Returns the rate of a flood per second: malformed
-    /// frames, channels, lists, or steps of an attack.
-    ///
-    /// Errors: the broker has stopped a flood.
-    pub fn end(self) -> Result<Option<f64>> {
-        self.is_over.store(true, Relaxed);
-        self.thread.thread().unpark();
-        self.thread.join().unwrap_or_else(|_| Err(anyhow!("a thread of this process panicked")))
     }
 }

@@ -1,5 +1,7 @@
 //! The rows of hostile load: good clients send and receive messages, alone and beside the load, in turns.
 
+use std::rc::Rc;
+
 use anyhow::{Context, Result};
 
 use super::super::conclusion::verdict;
@@ -16,45 +18,41 @@ const PERCENT_WANTED: f64 = 90.0;
 /// The longest time that 999 of 1000 of their round trips may take beside an attack from another virtual host, in milliseconds.
 const P999_MS_WANTED: f64 = 50.0;
 
-/// The figures of a producer and its consumer beside one kind of load.
-struct Figures {
-    alone_per_s: f64,
-    beside_per_s: f64,
-    /// Malformed frames, channels, lists or steps of an attack per second, if the load is a flood.
-    flood_per_s: Option<f64>,
-    /// The 99.9th percentile of round trips beside an attack from another virtual host, in milliseconds.
-    p999_ms: Option<f64>,
-}
-
 /// Measures each kind of load on `server`. Returns a row for each.
-pub fn measure(server: &Running, count: u32, plan: &Plan, conclusion: &mut Vec<String>) -> Result<Vec<Row>> {
+pub fn measure(
+    server: &Rc<Running>,
+    count: u32,
+    plan: &Plan,
+    conclusion: &mut Vec<String>,
+) -> Result<Vec<Row>> {
     let sample = |case| {
         let scenario = Scenario { case, size: BODY_SIZE, loop_count: None };
-        Subject { server, scenario, sample_s: plan.sample_s }.sample()
+        Subject { server: Rc::clone(server), scenario, sample_s: plan.sample_s }.sample()
     };
     let kinds = kinds(server, count);
     let figures = take_turns("broker", plan.repeat_count, &kinds, |kind| {
+        let alone = sample(CaseName::InOut)?.rate();
+        let worked = kind.beside(|| {
+            let beside = sample(CaseName::InOut)?.rate();
+            let latency = if kind.is_elsewhere { sample(CaseName::RoundTrip)?.latency } else { None };
+            Ok((beside, latency.map(|[.., p999_us]| p999_us / 1e3)))
+        });
         let subject = || format!("{}, {}", kind.text(), server.kind.text());
-        let alone_per_s = sample(CaseName::InOut)?.rate();
-        let load = kind.start().with_context(subject)?;
-        let beside_per_s = sample(CaseName::InOut)?.rate();
-        let latency = if kind.is_elsewhere { sample(CaseName::RoundTrip)?.latency } else { None };
-        let p999_ms = latency.map(|latency| latency.p999_us / 1e3);
-        Ok(Figures { alone_per_s, beside_per_s, p999_ms, flood_per_s: load.end().with_context(subject)? })
+        let ((beside, p999_ms), flood) = worked.with_context(subject)?;
+        Ok([Some(alone), Some(beside), Some(100.0 * beside / alone), flood, p999_ms])
     })?;
     let mut rows = Vec::new();
     for (kind, figures) in kinds.iter().zip(figures) {
-        let spread = |of: fn(&Figures) -> Option<f64>| Spread::of(figures.iter().filter_map(of));
-        let percent = spread(|one| Some(100.0 * one.beside_per_s / one.alone_per_s));
-        let p999_ms = spread(|one| one.p999_ms);
+        let spread = |index: usize| Spread::of(figures.iter().filter_map(|figures| figures[index]));
+        let [alone, beside, percent, flood, p999_ms] = [0, 1, 2, 3, 4].map(spread);
         let row = Row::default()
             .show("load", "load", Value::text(kind.text()))
             .show("contender", "whose", Value::text(server.kind.text()))
             .keep("n", Value::count(figures.len()))
-            .show("alone", "alone", Value::spread(spread(|one| Some(one.alone_per_s)), rate))
-            .show("beside", "beside", Value::spread(spread(|one| Some(one.beside_per_s)), rate))
+            .show("alone", "alone", Value::spread(alone, rate))
+            .show("beside", "beside", Value::spread(beside, rate))
             .show("percent", "per cent", Value::spread(percent, |percent| format!("{percent:.0}")))
-            .show("flood_per_s", "flood/s", Value::spread(spread(|one| one.flood_per_s), rate))
+            .show("flood_per_s", "flood/s", Value::spread(flood, rate))
             .show(
                 "round_trip_p999_ms",
                 "round trip p99.9 ms",

@@ -9,7 +9,7 @@ use std::thread;
 
 use anyhow::{Context, Result};
 
-use super::super::amqp::Argument::{self, EmptyTable, Long, Short, U8, U16, U32};
+use super::super::amqp::Argument::{self, Long, Short, U8, U16, U32};
 use super::super::amqp::*;
 use super::relay::{Consumer, Registry, Relay};
 
@@ -43,7 +43,7 @@ impl Connection<'_> {
         let (stream, relay, mut input) = (Arc::new(stream), Relay::default(), ReadBuffer::new());
         stream.as_ref().read_exact(&mut [0; PROTOCOL_HEADER.len()])?;
         let mut connection = Connection { stream, registry, relay, is_confirming: false };
-        let start = [U8(0), U8(9), EmptyTable, Long(b"PLAIN"), Long(b"en_US")];
+        let start = [U8(0), U8(9), EMPTY_TABLE, Long(b"PLAIN"), Long(b"en_US")];
         connection.send(0, CONNECTION_START, &start)?;
         loop {
             match input.fill(&mut connection.stream.as_ref()) {
@@ -85,7 +85,7 @@ impl Connection<'_> {
         let id = u32::from_be_bytes(*id);
         // Two reserved bytes are before the names.
         let mut names = arguments.get(2..).unwrap_or_default();
-        let (channel, arguments) = match id {
+        let answer = match id {
             BASIC_PUBLISH => {
                 let (exchange, key) = (next_name(&mut names)?, next_name(&mut names)?);
                 self.relay.change_route(frame, self.registry.route(exchange, key));
@@ -95,38 +95,38 @@ impl Connection<'_> {
                 self.send(0, CONNECTION_TUNE, &[U16(CHANNEL_MAX), U32(FRAME_SIZE_MAX as u32), U16(0)])?;
                 return Ok(true);
             }
-            CONNECTION_OPEN => (0, vec![Short("")]),
-            CHANNEL_OPEN => (CHANNEL, vec![Long(b"")]),
-            EXCHANGE_DECLARE | BASIC_QOS => (CHANNEL, Vec::new()),
+            CONNECTION_OPEN => vec![Short("")],
+            CHANNEL_OPEN => vec![Long(b"")],
+            EXCHANGE_DECLARE | BASIC_QOS => Vec::new(),
             QUEUE_DECLARE => {
                 let name = next_name(&mut names)?;
                 let count = self.registry.change(name, |queue| queue.message_count.load(Ordering::Relaxed));
-                (CHANNEL, vec![Short(name), U32(count as u32), U32(0)])
+                vec![Short(name), U32(count as u32), U32(0)]
             }
             QUEUE_BIND => {
                 let (name, exchange) = (next_name(&mut names)?, next_name(&mut names)?);
                 let binding = (exchange.to_owned(), next_name(&mut names)?.to_owned());
                 self.registry.change(name, |queue| queue.bindings.push(binding));
-                (CHANNEL, Vec::new())
+                Vec::new()
             }
             QUEUE_DELETE => {
                 self.registry.delete(next_name(&mut names)?);
-                (CHANNEL, vec![U32(0)])
+                vec![U32(0)]
             }
             BASIC_CONSUME => {
                 let (name, tag) = (next_name(&mut names)?, next_name(&mut names)?);
                 let consumer = Consumer { stream: Arc::clone(&self.stream), tag: tag.to_owned() };
                 self.registry.change(name, |queue| queue.consumer = Some(consumer));
-                (CHANNEL, vec![Short(tag)])
+                vec![Short(tag)]
             }
             CONFIRM_SELECT => {
                 self.is_confirming = true;
-                (CHANNEL, Vec::new())
+                Vec::new()
             }
             // Acknowledgements are read and forgotten; nothing else comes.
             _ => return Ok(true),
         };
-        self.send(channel, id + 1, &arguments)?;
+        self.send(u16::from_be_bytes([frame[1], frame[2]]), id + 1, &answer)?;
         Ok(true)
     }
 

@@ -6,12 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, ensure};
+use hairstreak_wire::amqp::ack_frame;
 
 use super::super::amqp::Argument::{Short, U8, U64};
-use super::super::amqp::{
-    BASIC_ACK, BASIC_DELIVER, BODY, CHANNEL, CONTENT_HEADER, FRAME_END, FRAME_HEADER_SIZE, METHOD,
-    frame_size, push_method,
-};
+use super::super::amqp::*;
 
 /// A content header without properties has at least that.
 const BODY_SIZE_AT: usize = FRAME_HEADER_SIZE + 4;
@@ -181,9 +179,7 @@ impl Relay {
         self.batch_count = 0;
         self.output.clear();
         if let Some(publisher) = publisher {
-            let mut ack = Vec::new();
-            push_method(&mut ack, CHANNEL, BASIC_ACK, &[U64(self.message_count), U8(1)]);
-            publisher.write_all(&ack)?;
+            publisher.write_all(&ack_frame(CHANNEL, self.message_count, true))?;
         }
         Ok(())
     }
@@ -215,7 +211,6 @@ fn content_size(bytes: &[u8]) -> Result<Option<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::amqp::push_publish;
     use super::*;
 
     const METHOD_SIZE: usize = 27;

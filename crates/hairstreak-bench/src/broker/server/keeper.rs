@@ -25,7 +25,7 @@ use rustix::time::Timespec;
 
 use super::super::amqp::Link;
 use super::super::limit;
-use super::running::{ServerAnswer, ServerKind, ServerTask};
+use super::running::{Running, ServerKind, ServerTask};
 use crate::frame::cores::keep_to_range;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -68,7 +68,7 @@ pub fn keep(task: &str) -> Result<()> {
             let listener = TcpListener::bind("127.0.0.1:0")?;
             let address = listener.local_addr()?;
             thread::spawn(move || limit::serve(&listener));
-            (ServerAnswer { address, http: None, process_id: process::id(), data: None }, None)
+            (Running::at(task.kind, address, Some(process::id())), None)
         }
     };
     let mut output = io::stdout().lock();
@@ -80,7 +80,7 @@ pub fn keep(task: &str) -> Result<()> {
 }
 
 /// Starts a node with `loop_count` event loops, or as many as it chooses, and waits until the node answers.
-fn start_node(loop_count: Option<u32>) -> Result<(ServerAnswer, Option<Broker>)> {
+fn start_node(loop_count: Option<u32>) -> Result<(Running, Option<Broker>)> {
     let mut broker = Broker::new("node")?;
     let (address, http) = (free_address(LOOPBACK)?, free_address(LOOPBACK)?);
     let listeners = [("http", http), ("metrics", free_address(LOOPBACK)?), ("amqp", address)];
@@ -94,25 +94,26 @@ fn start_node(loop_count: Option<u32>) -> Result<(ServerAnswer, Option<Broker>)>
     command.args(["serve", "--port", "0", "--data-dir", "none", "--config"]).arg(configuration);
     broker.spawn(&mut command)?;
     let process_id = broker.await_answer(&program.to_string_lossy(), address)?;
-    Ok((ServerAnswer { address, http: Some(http), process_id, data: None }, Some(broker)))
+    let mut node = Running::at(ServerKind::Node, address, Some(process_id));
+    node.http = Some(http);
+    Ok((node, Some(broker)))
 }
 
 /// Starts the script of `task` and waits until RabbitMQ answers. A RabbitMQ that does not answer is started again, and
 /// standard error has the count.
-fn start_rabbitmq(task: &ServerTask) -> Result<(ServerAnswer, Option<Broker>)> {
-    let mut start_count = 1;
-    loop {
+fn start_rabbitmq(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
+    for start in 1..STARTS_MAX {
         match start_rabbitmq_once(task) {
-            Err(error) if error.is::<Silent>() && start_count < STARTS_MAX => {
-                eprintln!("RabbitMQ: start {start_count} of {STARTS_MAX} was not answered: started again");
-                start_count += 1;
+            Err(error) if error.is::<Silent>() => {
+                eprintln!("RabbitMQ: start {start} of {STARTS_MAX} was not answered: started again");
             }
             started => return started,
         }
     }
+    start_rabbitmq_once(task)
 }
 
-fn start_rabbitmq_once(task: &ServerTask) -> Result<(ServerAnswer, Option<Broker>)> {
+fn start_rabbitmq_once(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
     let mut broker = Broker::new("rabbitmq")?;
     let (address, distribution) = (free_address(task.host)?, free_address(LOOPBACK)?);
     let mapper_port = free_address(LOOPBACK)?.port().to_string();
@@ -142,7 +143,9 @@ fn start_rabbitmq_once(task: &ServerTask) -> Result<(ServerAnswer, Option<Broker
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", LOOPBACK_DISTRIBUTION);
     broker.spawn(&mut server)?;
     let process_id = broker.await_answer(&task.rabbitmq, address)?;
-    Ok((ServerAnswer { address, http: None, process_id, data: Some(data) }, Some(broker)))
+    let mut rabbitmq = Running::at(task.kind, address, Some(process_id));
+    rabbitmq.data = Some(data);
+    Ok((rabbitmq, Some(broker)))
 }
 
 fn rabbitmq_configuration(task: &ServerTask, address: SocketAddr) -> String {
@@ -217,7 +220,8 @@ impl Broker {
             }
             ensure!(!is_abandoned(), "the benchmark is gone");
             if start.elapsed() > ANSWER_TIME_MAX {
-                bail!(Silent(format!("{program} does not answer ({error}); it said: {}", said())));
+                let error = anyhow::Error::from(error);
+                bail!(Silent(format!("{program} does not answer ({error:#}); it said: {}", said())));
             }
             thread::sleep(LOOK_INTERVAL);
         }

@@ -1,7 +1,7 @@
 //! `Running`: a broker under test, as the benchmark sees it.
 //!
-//! A keeper has its task, in JSON, as an argument. It answers with one line of JSON when the broker can be used. Processor
-//! time, context switches and memory of the broker's process are read from `/proc` (proc(5)).
+//! A keeper has its task, in JSON, as an argument. It answers with a [`Running`], a line of JSON, when the broker can be used.
+//! Processor time, context switches and memory of the broker's process are read from `/proc` (proc(5)).
 
 use std::env;
 use std::fs;
@@ -15,10 +15,7 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::frame::cores::CoreRange;
-use crate::frame::usage::Usage;
-
-/// Ticks of the kernel's count of processor time in a second (`USER_HZ`).
-const TICKS_PER_S: f64 = 100.0;
+use crate::frame::usage::{Usage, processor_times, status_bytes};
 
 /// A broker under test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,26 +57,11 @@ pub struct ServerTask {
     pub memory_bytes: Option<u64>,
 }
 
-/// The answer of a keeper whose broker can be used.
+/// A broker that can be used: the answer of its keeper. A drop ends the broker and waits until everything of the broker is gone.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct ServerAnswer {
-    /// The address of AMQP.
-    pub address: SocketAddr,
-    /// The address of HTTP, if the broker has HTTP.
-    pub http: Option<SocketAddr>,
-    /// The broker's process.
-    pub process_id: u32,
-    /// The directory of RabbitMQ's data.
-    pub data: Option<PathBuf>,
-}
-
-/// A broker that can be used. Dropping it ends it and waits until everything of it is gone.
-#[derive(Debug)]
 pub struct Running {
     /// The broker.
     pub kind: ServerKind,
-    /// Event loops of the node, if their number was chosen.
-    pub loop_count: Option<u32>,
     /// The address of AMQP.
     pub address: SocketAddr,
     /// The address of HTTP, if the broker has HTTP and the address is known.
@@ -88,6 +70,7 @@ pub struct Running {
     pub process_id: Option<u32>,
     /// The directory of RabbitMQ's data.
     pub data: Option<PathBuf>,
+    #[serde(skip)]
     _keeper: Option<Keeper>,
 }
 
@@ -104,17 +87,14 @@ impl Running {
             BufReader::new(output).read_line(&mut line).context("a keeper")?;
         }
         // The keeper has written its reason to standard error.
-        let answer = serde_json::from_str(&line).ok();
-        let answer = answer.with_context(|| format!("{} could not be started", task.kind.text()))?;
-        let ServerAnswer { address, http, process_id, data } = answer;
-        let (kind, loop_count, process_id) = (task.kind, task.loop_count, Some(process_id));
-        Ok(Running { kind, loop_count, address, http, process_id, data, _keeper: Some(keeper) })
+        let running: Option<Running> = serde_json::from_str(&line).ok();
+        let running = running.with_context(|| format!("{} could not be started", task.kind.text()))?;
+        Ok(Running { _keeper: Some(keeper), ..running })
     }
 
-    /// A node that another program has started.
-    pub fn elsewhere(address: SocketAddr, process_id: Option<u32>) -> Running {
-        let kind = ServerKind::Node;
-        Running { kind, loop_count: None, address, http: None, process_id, data: None, _keeper: None }
+    /// A broker that speaks AMQP at `address`.
+    pub fn at(kind: ServerKind, address: SocketAddr, process_id: Option<u32>) -> Running {
+        Running { kind, address, http: None, process_id, data: None, _keeper: None }
     }
 
     /// Returns the consumption so far, if the process is known.
@@ -124,7 +104,7 @@ impl Running {
 
     /// Returns the bytes in memory, if the process is known.
     pub fn resident_bytes(&self) -> Result<Option<u64>> {
-        self.process_id.map(resident_bytes).transpose().context("the process of a broker")
+        self.process_id.map(|id| status_bytes(id, "VmRSS")).transpose().context("the process of a broker")
     }
 }
 
@@ -142,57 +122,23 @@ impl Drop for Keeper {
 
 /// Returns the consumption of a process since its start. A thread that has ended takes its switches along.
 fn usage(process_id: u32) -> Result<Usage> {
-    let stat = fs::read_to_string(format!("/proc/{process_id}/stat"))?;
-    let (user_s, system_s) = times(&stat).with_context(|| format!("/proc/{process_id}/stat has no times"))?;
+    let [user_s, system_s] = processor_times(process_id, false)?;
     let mut voluntary_switches = 0;
     for thread in fs::read_dir(format!("/proc/{process_id}/task"))? {
         // A thread may end at any time.
         let status = fs::read_to_string(thread?.path().join("status")).unwrap_or_default();
-        voluntary_switches += field(&status, "voluntary_ctxt_switches:").unwrap_or_default();
+        let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        voluntary_switches += count.and_then(|count| count.trim().parse::<u64>().ok()).unwrap_or_default();
     }
     Ok(Usage { cpu_s: user_s + system_s, system_s, voluntary_switches, allocations: 0 })
 }
 
-/// Returns the bytes that a process has in memory.
-fn resident_bytes(process_id: u32) -> Result<u64> {
-    let status = fs::read_to_string(format!("/proc/{process_id}/status"))?;
-    let kib = field(&status, "VmRSS:").with_context(|| format!("/proc/{process_id}/status has no memory"))?;
-    Ok(1024 * kib)
-}
-
-/// User and system time: fields 14 and 15 of `stat`, of which the second is a name in parentheses.
-fn times(stat: &str) -> Option<(f64, f64)> {
-    let (_, rest) = stat.rsplit_once(") ")?;
-    let mut ticks = rest.split(' ').skip(11).map_while(|field| field.parse::<f64>().ok());
-    Some((ticks.next()? / TICKS_PER_S, ticks.next()? / TICKS_PER_S))
-}
-
-fn field(status: &str, name: &str) -> Option<u64> {
-    let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
-    rest.trim().trim_end_matches(" kB").parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{field, resident_bytes, times, usage};
+    use super::usage;
 
     #[test]
-    fn times_stand_behind_a_name_that_may_hold_anything() {
-        let stat = "7 (a ) b) S 1 7 7 0 -1 4194560 1 0 0 0 250 50 0 0 20 0 1 0 5\n";
-        assert_eq!(times(stat), Some((2.5, 0.5)));
-        assert_eq!(times("7 (a"), None);
-    }
-
-    #[test]
-    fn fields_are_found_by_their_whole_name() {
-        let status = "VmRSS:\t    12 kB\nvoluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t9\n";
-        assert_eq!(field(status, "VmRSS:"), Some(12));
-        assert_eq!(field(status, "voluntary_ctxt_switches:"), Some(3));
-    }
-
-    #[test]
-    fn this_process_uses_memory() {
-        assert!(resident_bytes(std::process::id()).unwrap() > 0);
+    fn this_process_has_a_consumption_and_a_process_that_is_not_there_has_none() {
         assert!(usage(std::process::id()).is_ok());
         assert!(usage(u32::MAX).is_err());
     }
