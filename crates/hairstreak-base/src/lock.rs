@@ -292,23 +292,6 @@ impl<T> LockGuard<'_, T> {
     }
 }
 
-impl<T> Deref for LockGuard<'_, T> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: this guard is the only access to the value while it lives.
-        unsafe { &*self.lock.value.get() }
-    }
-}
-
-impl<T> DerefMut for LockGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard is the only access to the value while it lives.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
-
 impl<T> Drop for LockGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
@@ -329,22 +312,28 @@ pub struct OwnerGuard<'a, T> {
     taken: u32,
 }
 
-impl<T> Deref for OwnerGuard<'_, T> {
-    type Target = T;
-    #[inline]
-    fn deref(&self) -> &T {
-        // SAFETY: this guard is the only access to the value while it lives.
-        unsafe { &*self.lock.value.get() }
-    }
+macro_rules! deref {
+    ($($guard:ident),*) => {$(
+        impl<T> Deref for $guard<'_, T> {
+            type Target = T;
+            #[inline]
+            fn deref(&self) -> &T {
+                // SAFETY: this guard is the only access to the value while it lives.
+                unsafe { &*self.lock.value.get() }
+            }
+        }
+
+        impl<T> DerefMut for $guard<'_, T> {
+            #[inline]
+            fn deref_mut(&mut self) -> &mut T {
+                // SAFETY: this guard is the only access to the value while it lives.
+                unsafe { &mut *self.lock.value.get() }
+            }
+        }
+    )*};
 }
 
-impl<T> DerefMut for OwnerGuard<'_, T> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: this guard is the only access to the value while it lives.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
+deref!(LockGuard, OwnerGuard);
 
 impl<T> Drop for OwnerGuard<'_, T> {
     #[inline]

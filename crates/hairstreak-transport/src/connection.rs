@@ -8,36 +8,36 @@
 //!                                   stream <--flush-- output <-- protocol
 //! ```
 //!
-//! - `reading`: one read each call; throttling
 //! - `writing`: gathering, vectored writes, writes past the buffer
 //! - `gathering`: the time and the bytes for which a busy connection gathers
 //! - `liveness`: whether the peer's host and the peer are there
-//! - `draining`: the end of a connection once the peer has everything
 //!
 //! Invariants: edges are remembered; `readable` and `writable` are true until a read or a write says otherwise, so that
 //! no byte waits for an event that does not come. A connection at rest ([`Connection::rest`]) owns neither a read block nor a
 //! segment. Nothing here waits, locks or knows other connections.
 
-mod draining;
 mod gathering;
 mod liveness;
-mod reading;
 mod writing;
 
 use std::io;
+use std::mem::MaybeUninit;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_base::{BlockPool, OutgoingBuffer, ReadBuffer};
+use hairstreak_base::{BlockPool, BodyBuffer, OutgoingBuffer, ReadBuffer};
 
-pub use self::draining::Drained;
 pub use self::gathering::GATHER_TIME;
 use self::gathering::Gathering;
 use self::liveness::{Liveness, Signs};
 pub use self::liveness::{Look, Silent};
-pub use self::reading::Read;
 use crate::poller::{Interest, Poller, Readiness};
 use crate::stream::{Established, Stream};
+
+/// Reads of one turn while draining; [`Connection::drain`] is called again as long as there is more.
+const DISCARDED_READS_MAX: u32 = 64;
+/// Bytes discarded by one read while draining.
+const DISCARD_SIZE: usize = 4096;
 
 /// One peer's bytes; see the module's description.
 pub struct Connection {
@@ -237,6 +237,144 @@ impl Connection {
         self.readable |= looked;
         looked
     }
+
+    /// Reads once into `input`, 64 KiB at most.
+    ///
+    /// Errors: the connection broke.
+    pub fn read(&mut self) -> io::Result<Read> {
+        let stream = &mut self.stream;
+        let result = self.input.fill(|room| stream.read(room));
+        self.note_read(result)
+    }
+
+    /// Reads once into the missing part of `body`, `size_max` bytes at most.
+    ///
+    /// Errors: the connection broke.
+    pub fn read_body(&mut self, body: &mut BodyBuffer, size_max: usize) -> io::Result<Read> {
+        let stream = &mut self.stream;
+        let size = body.missing().min(size_max);
+        let result = body.fill(|room| stream.read(&mut room[..size]));
+        self.note_read(result.map(|(count, _)| (count, count == size)))
+    }
+
+    /// Notes the result of a read: the number of bytes, and whether the room was full.
+    pub(crate) fn note_read(&mut self, result: io::Result<(usize, bool)>) -> io::Result<Read> {
+        self.read_count += 1;
+        match result {
+            Ok((0, _)) => {
+                self.input_over = true;
+                Ok(Read::End)
+            }
+            Ok((count, filled)) => {
+                self.read_bytes += count as u64;
+                self.gathering.has_read(Instant::now());
+                self.liveness.has_heard();
+                // A short read emptied the socket: the next bytes make a new event.
+                self.readable = filled || self.peer_ended || !self.stream.reads_short();
+                Ok(Read::Bytes(count))
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                self.readable = false;
+                Ok(Read::Nothing)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Bytes read so far.
+    pub fn read_bytes(&self) -> u64 {
+        self.read_bytes
+    }
+
+    /// Returns the number of bytes read since the last call.
+    pub fn take_read_bytes(&mut self) -> u64 {
+        std::mem::take(&mut self.read_bytes)
+    }
+
+    /// Returns the number of reads since the last call.
+    pub fn take_read_count(&mut self) -> u32 {
+        std::mem::take(&mut self.read_count)
+    }
+
+    /// Reads no more until [`Connection::resume`]: the peer's bytes stay in the buffers on the way, and the peer is slowed.
+    pub fn pause(&mut self) {
+        self.paused = true;
+    }
+
+    /// Reads again. Returns whether a read may find something.
+    pub fn resume(&mut self) -> bool {
+        self.paused = false;
+        self.readable
+    }
+
+    /// Returns `true` if reading is paused.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Ends this side once all output is written: by this flush or a later one. The peer may continue.
+    pub fn end_output(&mut self) {
+        if self.output_end == OutputEnd::Open {
+            self.output_end = OutputEnd::Wanted;
+        }
+    }
+
+    /// Continues draining: writes the rest of the output, ends this side, and discards input. A write into the kernel
+    /// is not enough: a slow peer that writes to a closed connection loses the bytes that it has not read. The peer has
+    /// everything when it ends its side after this one ([`Drained::Over`]).
+    pub fn drain(&mut self) -> Drained {
+        self.end_output();
+        if self.write_failed || self.flush().is_err() {
+            return Drained::Over;
+        }
+        let mut room = [MaybeUninit::<u8>::uninit(); DISCARD_SIZE];
+        for _ in 0..DISCARDED_READS_MAX {
+            if !self.readable {
+                break;
+            }
+            match self.stream.read(&mut room) {
+                Ok([]) => (self.input_over, self.readable) = (true, false),
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.readable = false,
+                Err(_) => return Drained::Over,
+            }
+        }
+        match self.has_unwritten() {
+            // A peer that has ended its side may still read.
+            true => Drained::Waits,
+            false if self.input_over => Drained::Over,
+            false => Drained::Written,
+        }
+    }
+
+    /// Ends both directions at once. Unwritten bytes are lost.
+    pub fn end(&mut self) {
+        (self.readable, self.writable) = (false, false);
+        self.output.clear();
+        self.stream.shutdown();
+    }
+}
+
+/// Result of one read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read {
+    /// The number of bytes that came.
+    Bytes(usize),
+    /// Nothing is there now.
+    Nothing,
+    /// The peer has ended the stream, and all its bytes were read.
+    End,
+}
+
+/// Progress of draining.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// The peer ended its side after this one, or the connection broke.
+    Over,
+    /// All is written; whether the peer has read everything is not known.
+    Written,
+    /// Something is still to be written.
+    Waits,
 }
 
 /// State of this side's end of the stream: the announcement that it writes nothing more.

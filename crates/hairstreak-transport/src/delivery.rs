@@ -1,10 +1,8 @@
 //! `Delivery`: the kernel's knowledge of the bytes on their way to the peer, and of the peer's reading.
 
 use std::mem::size_of;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::time::Duration;
-
-use crate::stream::Stream;
 
 /// The peer's progress with the written bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,13 +38,10 @@ const _: () = assert!(std::mem::offset_of!(TcpInfo, last_ack_recv_ms) == 56);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, notsent_bytes) == 144);
 const _: () = assert!(std::mem::offset_of!(TcpInfo, snd_wnd) == 228);
 
-impl Stream {
-    /// Returns the peer's progress with the written bytes. This takes one or two system calls.
-    pub fn delivery(&self) -> Delivery {
-        if let Some(unread) = self.unread_in_shared() {
-            return Delivery { room: u64::MAX - unread, ..Delivery::default() };
-        }
-        match self.tcp_info() {
+impl Delivery {
+    /// Reads the progress from the kernel. This takes one or two system calls.
+    pub(crate) fn of_socket(socket: BorrowedFd<'_>) -> Delivery {
+        match tcp_info(socket) {
             Some(info) => Delivery {
                 room: info.snd_wnd.into(),
                 is_held_back: info.notsent_bytes > 0,
@@ -56,43 +51,40 @@ impl Stream {
                     _ => Duration::from_millis(info.last_ack_recv_ms.into()),
                 },
             },
-            None => Delivery { room: u64::MAX - self.unread_by_peer(), ..Delivery::default() },
+            None => Delivery::of_unread(unread_by_peer(socket)),
         }
     }
 
-    /// Returns `true` if bytes of the peer can be read: they are in the kernel, in shared memory or decrypted.
-    pub fn has_unread(&self) -> bool {
-        if self.is_shared() || self.has_news() {
-            return self.has_news();
-        }
-        rustix::io::ioctl_fionread(self.socket()).is_ok_and(|count| count > 0)
+    /// The progress of a peer on this host, which has not read this many bytes.
+    pub(crate) fn of_unread(size: u64) -> Delivery {
+        Delivery { room: u64::MAX - size, ..Delivery::default() }
     }
+}
 
-    /// `None` for a unix socket.
-    fn tcp_info(&self) -> Option<TcpInfo> {
-        let mut info = TcpInfo::default();
-        let mut size = size_of::<TcpInfo>() as libc::socklen_t;
-        // SAFETY: the kernel writes at most `size` bytes into `info`, which is made of integers, and the
-        // size; both live through the call.
-        let result = unsafe {
-            libc::getsockopt(
-                self.socket().as_raw_fd(),
-                libc::IPPROTO_TCP,
-                libc::TCP_INFO,
-                (&raw mut info).cast(),
-                &raw mut size,
-            )
-        };
-        (result == 0).then_some(info)
-    }
+/// `None` for a unix socket.
+fn tcp_info(socket: BorrowedFd<'_>) -> Option<TcpInfo> {
+    let mut info = TcpInfo::default();
+    let mut size = size_of::<TcpInfo>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `size` bytes into `info`, which is made of integers, and the
+    // size; both live through the call.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            (&raw mut info).cast(),
+            &raw mut size,
+        )
+    };
+    (result == 0).then_some(info)
+}
 
-    /// Returns the memory taken by the bytes that the peer of a unix socket has not read.
-    fn unread_by_peer(&self) -> u64 {
-        let mut size: libc::c_int = 0;
-        // SAFETY: SIOCOUTQ, which has TIOCOUTQ's number, writes one int, which lives through the call.
-        let result = unsafe { libc::ioctl(self.socket().as_raw_fd(), libc::TIOCOUTQ, &raw mut size) };
-        if result == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
-    }
+/// Returns the memory taken by the bytes that the peer of a unix socket has not read.
+fn unread_by_peer(socket: BorrowedFd<'_>) -> u64 {
+    let mut size: libc::c_int = 0;
+    // SAFETY: SIOCOUTQ, which has TIOCOUTQ's number, writes one int, which lives through the call.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut size) };
+    if result == 0 { u64::try_from(size).unwrap_or(0) } else { 0 }
 }
 
 #[cfg(test)]
@@ -104,7 +96,7 @@ mod tests {
     use rustix::net::sockopt;
 
     use super::*;
-    use crate::stream::Established;
+    use crate::stream::{Established, Stream};
 
     fn fill(stream: &mut Stream) {
         while stream.write(&[IoSlice::new(&[7; 65536])]).is_ok() {}
@@ -136,13 +128,13 @@ mod tests {
         const COUNT: usize = 60_000;
         let (mut stream, mut peer) = tcp_pair();
         assert_eq!(stream.write(&[IoSlice::new(&[7; COUNT])]).unwrap(), COUNT);
-        while stream.tcp_info().is_some_and(|info| info.unacked > 0) {}
+        while tcp_info(stream.socket()).is_some_and(|info| info.unacked > 0) {}
         let unread = stream.delivery();
         peer.read_exact(&mut [0; COUNT]).unwrap();
         // The host announces its window in an acknowledgement.
         assert_eq!(stream.write(&[IoSlice::new(&[7])]).unwrap(), 1);
         peer.read_exact(&mut [0]).unwrap();
-        while stream.tcp_info().is_some_and(|info| info.unacked > 0) {}
+        while tcp_info(stream.socket()).is_some_and(|info| info.unacked > 0) {}
         assert!(stream.delivery().room > unread.room);
     }
 

@@ -135,15 +135,8 @@ impl Timer {
 
     /// Arms the timer to fire once, `after` from now. Replaces the previous setting.
     pub fn arm(&self, after: Duration) {
-        self.set(after.max(Duration::from_nanos(1)));
-    }
-
-    /// It does not fire.
-    pub fn disarm(&self) {
-        self.set(Duration::ZERO);
-    }
-
-    fn set(&self, after: Duration) {
+        // A time of zero would disarm the timer.
+        let after = after.max(Duration::from_nanos(1));
         let value = Timespec {
             tv_sec: i64::try_from(after.as_secs()).unwrap_or(i64::MAX).min(1 << 20),
             tv_nsec: after.subsec_nanos().into(),

@@ -18,11 +18,10 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, ReplyCode};
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
-use super::exchange_type::{ExchangeType, Load, Way};
+use super::exchange_type::{ExchangeType, Visit};
 use super::routing::{Cacheable, Routing};
 use crate::erlang;
 use crate::refusal::Refusal;
-use crate::steps::Steps;
 
 const HASH_HEADER: &str = "hash-header";
 const HASH_PROPERTY: &str = "hash-property";
@@ -110,14 +109,7 @@ impl ExchangeType for ConsistentHash {
         1 + self.buckets.len() / BUCKETS_PER_STEP
     }
 
-    fn route(
-        &mut self,
-        message: &Routing<'_>,
-        _: Load<'_>,
-        _: &mut Way,
-        _: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool {
+    fn route(&mut self, Visit { message, found, .. }: Visit<'_>) -> bool {
         if !self.buckets.is_empty() {
             found.push(self.buckets[jump(self.hashed.hash(message), self.buckets.len())]);
         }

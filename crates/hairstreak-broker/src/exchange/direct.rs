@@ -6,11 +6,9 @@
 use foldhash::HashMap;
 
 use super::binding::{Binding, BindingId};
-use super::destination::{Destination, Destinations};
-use super::exchange_type::{ExchangeType, Load, Way};
-use super::routing::Routing;
+use super::destination::Destinations;
+use super::exchange_type::{ExchangeType, Visit};
 use crate::queue::QueueId;
-use crate::steps::Steps;
 
 #[derive(Debug, Default)]
 pub(super) struct Direct {
@@ -31,14 +29,7 @@ impl ExchangeType for Direct {
         }
     }
 
-    fn route(
-        &mut self,
-        message: &Routing<'_>,
-        _: Load<'_>,
-        way: &mut Way,
-        steps: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool {
+    fn route(&mut self, Visit { message, way, steps, found, .. }: Visit<'_>) -> bool {
         for key in message.keys_from(way.key) {
             if steps.are_spent() {
                 return false;
@@ -104,14 +95,7 @@ impl ExchangeType for Fanout {
         self.destinations.remove(binding.destination);
     }
 
-    fn route(
-        &mut self,
-        _: &Routing<'_>,
-        _: Load<'_>,
-        way: &mut Way,
-        steps: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool {
+    fn route(&mut self, Visit { way, steps, found, .. }: Visit<'_>) -> bool {
         self.destinations.append_to(found, &mut way.left, steps)
     }
 }

@@ -28,6 +28,16 @@ pub(super) struct Way {
     pub words: KeyWay,
 }
 
+/// One call for a message at an exchange.
+pub(super) struct Visit<'a> {
+    pub message: &'a Routing<'a>,
+    pub load: Load<'a>,
+    pub way: &'a mut Way,
+    pub steps: &'a mut Steps,
+    /// The destinations of the message.
+    pub found: &'a mut Vec<Destination>,
+}
+
 /// The bindings from one exchange.
 pub(super) trait ExchangeType: fmt::Debug + Send {
     /// Checks the routing key and the arguments of a new binding.
@@ -47,15 +57,8 @@ pub(super) trait ExchangeType: fmt::Debug + Send {
     }
 
     /// Appends the destinations of a message. The same destination may be appended twice. Returns true if these are all.
-    /// Otherwise the next call continues at `way`. Between calls bindings may come and go; a binding that stays counts.
-    fn route(
-        &mut self,
-        message: &Routing<'_>,
-        load: Load<'_>,
-        way: &mut Way,
-        steps: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool;
+    /// Otherwise the next visit continues at `way`. Between two visits bindings may come and go; a binding that stays counts.
+    fn route(&mut self, visit: Visit<'_>) -> bool;
 
     /// Returns `Yes` if exchange and routing key alone decide on a route.
     fn cacheable(&self) -> Cacheable {

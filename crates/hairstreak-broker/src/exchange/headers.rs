@@ -16,11 +16,10 @@ use hairstreak_wire::amqp::{EncodedTable, Field, FieldTable, FieldValue, Fields,
 
 use super::binding::{Binding, BindingId};
 use super::destination::Destination;
-use super::exchange_type::{ExchangeType, Load, Way};
-use super::routing::{Cacheable, Routing};
+use super::exchange_type::{ExchangeType, Visit};
+use super::routing::Cacheable;
 use crate::erlang;
 use crate::refusal::Refusal;
-use crate::steps::Steps;
 
 const X_MATCH: &str = "x-match";
 
@@ -69,14 +68,7 @@ impl ExchangeType for Headers {
         self.patterns.remove(&id);
     }
 
-    fn route(
-        &mut self,
-        message: &Routing<'_>,
-        _: Load<'_>,
-        way: &mut Way,
-        steps: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool {
+    fn route(&mut self, Visit { message, way, steps, found, .. }: Visit<'_>) -> bool {
         const NO_HEADERS: &FieldTable = &FieldTable::new();
         let headers = Lookup::new(message.headers.unwrap_or(NO_HEADERS));
         for (id, (pattern, destination)) in self.patterns.range(way.binding..) {
@@ -172,7 +164,9 @@ fn is_equal(argument: Field<'_>, header: &FieldValue) -> bool {
         (b'F' | b'A', _) | (_, FieldValue::Table(_) | FieldValue::Array(_)) => false,
         _ => match (argument.as_bytes(), header.as_bytes()) {
             (Some(argument), Some(header)) => argument == header,
-            (None, None) => argument.decode().is_ok_and(|argument| erlang::is_equal(&argument, header)),
+            (None, None) => {
+                FieldValue::decode(argument).is_ok_and(|argument| erlang::is_equal(&argument, header))
+            }
             _ => false,
         },
     }

@@ -7,7 +7,7 @@ use super::direct::{Direct, Fanout};
 use super::exchange_type::ExchangeType;
 use super::headers::Headers;
 use super::load_balancing::LoadBalancing;
-use super::topic::Topic;
+use super::topic::Trie;
 use crate::refusal::Refusal;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Kind {
         Ok(match self {
             Kind::Direct => Box::new(Direct::default()),
             Kind::Fanout => Box::new(Fanout::default()),
-            Kind::Topic => Box::new(Topic::default()),
+            Kind::Topic => Box::new(Trie::default()),
             Kind::Headers => Box::new(Headers::default()),
             Kind::ConsistentHash => Box::new(ConsistentHash::new(arguments)?),
             Kind::LoadBalancing => Box::new(LoadBalancing::default()),

@@ -6,9 +6,8 @@
 
 use super::binding::{Binding, BindingId};
 use super::destination::{Destination, Destinations};
-use super::exchange_type::{ExchangeType, Load, Way};
-use super::routing::{Cacheable, Routing};
-use crate::steps::Steps;
+use super::exchange_type::{ExchangeType, Visit};
+use super::routing::Cacheable;
 
 /// Destinations whose loads are compared for a message; the turn continues behind the chosen one.
 const COMPARED_COUNT_MAX: usize = 4_096;
@@ -29,14 +28,7 @@ impl ExchangeType for LoadBalancing {
         self.destinations.remove(binding.destination);
     }
 
-    fn route(
-        &mut self,
-        _: &Routing<'_>,
-        load: Load<'_>,
-        _: &mut Way,
-        steps: &mut Steps,
-        found: &mut Vec<Destination>,
-    ) -> bool {
+    fn route(&mut self, Visit { load, steps, found, .. }: Visit<'_>) -> bool {
         let destinations = self.destinations.as_slice();
         let (before, after) = destinations.split_at(self.turn.min(destinations.len()));
         let mut best: Option<(u64, usize)> = None;

@@ -7,7 +7,7 @@
 //! The lists are kept for the next message, so that allocations are rare.
 
 use super::destination::{Destination, ExchangeId};
-use super::exchange_type::{Load, Way};
+use super::exchange_type::{Load, Visit, Way};
 use super::routing::{Cacheable, Routing};
 use super::stamps::Stamps;
 use super::table::ExchangeTable;
@@ -67,7 +67,8 @@ impl Walk {
                 continue;
             };
             self.found.clear();
-            let is_whole = exchange.bindings.route(message, load, &mut self.way, steps, &mut self.found);
+            let visit = Visit { message, load, way: &mut self.way, steps, found: &mut self.found };
+            let is_whole = exchange.bindings.route(visit);
             self.has_matched |= !self.found.is_empty();
             if is_whole {
                 steps.charge(1);

@@ -1,34 +1,17 @@
 //! `hairstreak connections`: connections of clients, and their end.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use hairstreak_amqp::escape;
 use serde_json::{Value, json};
 
 use super::client::Client;
-use super::list::{Column, Form, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, Form, Kind, ListArguments, ListCommand, VirtualHostArguments};
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// List connections; close them
-///
-/// A connection's name is its two addresses, such as '127.0.0.1:43210 -> 127.0.0.1:5672'. The name that the client gave
-/// itself is shown besides.
-#[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct ConnectionsArguments {
-    #[command(subcommand)]
-    action: Option<ConnectionsAction>,
-    #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
-}
+pub type ConnectionsArguments = ListCommand<VirtualHostArguments, ConnectionsAction>;
 
-const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 Examples:
     hairstreak connections --filter '^billing'
     hairstreak connections --sort send_oct_details.rate --reverse --columns name,user,send_oct_details.rate
@@ -36,7 +19,7 @@ Examples:
     hairstreak connections close --of-user billing";
 
 #[derive(Debug, Subcommand)]
-enum ConnectionsAction {
+pub enum ConnectionsAction {
     /// List connections, as without an action
     List(ListArguments),
     /// Close connections
@@ -68,35 +51,24 @@ const COLUMNS: &[Column] = &[
     Column::new("send_oct", "sent").of(Form::Bytes),
 ];
 
-pub fn connections(arguments: &ConnectionsArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    match &arguments.action {
-        None => list(arguments, &arguments.list),
-        Some(ConnectionsAction::List(behind)) => list(arguments, behind),
+const CONNECTIONS: Kind = Kind {
+    is_below_vhost: true,
+    is_paged: true,
+    ..Kind::new(("connection", "connections"), &["name", "user_provided_name", "user"], COLUMNS)
+};
+
+pub fn connections(command: &ConnectionsArguments) -> Result<(), Failure> {
+    match command.action()? {
+        None => command.print(None, &CONNECTIONS),
+        Some(ConnectionsAction::List(behind)) => command.print(Some(behind), &CONNECTIONS),
         Some(ConnectionsAction::Close { names, of_user, reason }) => {
-            let client = arguments.target.open()?;
+            let client = command.target.open()?;
             match of_user {
-                None => close(arguments, &client, names, reason),
-                Some(user) => close(arguments, &client, &names_of(&client, user)?, reason),
+                None => close(&client, command.target.json, names, reason),
+                Some(user) => close(&client, command.target.json, &names_of(&client, user)?, reason),
             }
         }
     }
-}
-
-fn list(arguments: &ConnectionsArguments, list: &ListArguments) -> Result<(), Failure> {
-    let ConnectionsArguments { vhost, target, .. } = arguments;
-    let listing = Listing {
-        noun: ("connection", "connections"),
-        path: vhost.list_path_below("connections"),
-        vhost: vhost.of_list(),
-        is_paged: true,
-        is_filtered_there: false,
-        names: &["name", "user_provided_name", "user"],
-        columns: COLUMNS,
-        sums: &[],
-        amend: None,
-    };
-    print_list(&target.open()?, list, target.json, &listing)
 }
 
 /// The names of a user's connections.
@@ -112,17 +84,12 @@ fn names_of(client: &Client, user: &str) -> Result<Vec<String>, Failure> {
     }
 }
 
-fn close(
-    arguments: &ConnectionsArguments,
-    client: &Client,
-    names: &[String],
-    reason: &str,
-) -> Result<(), Failure> {
+fn close(client: &Client, is_json: bool, names: &[String], reason: &str) -> Result<(), Failure> {
     for name in names {
         let done = client.delete_because(&format!("connections/{}", escape(name)), reason);
         done.map_err(|error| error.named(|| format!("connection '{name}'")))?;
         let json = json!({"connection": name, "change": "closed"});
-        tell(arguments.target.json, &format!("connection '{name}' closed"), &json)?;
+        tell(is_json, &format!("connection '{name}' closed"), &json)?;
     }
     Ok(())
 }

@@ -2,23 +2,20 @@
 //! our node has as well. Their names are plural nouns; commands that are clients of AMQP begin with a verb.
 //!
 //! - `command`: which commands there are
-//! - `target`: the API and its user; `secret`: passwords; `virtual_host`: the virtual host
+//! - `target`: the API and its user; `secret`: passwords
 //! - `client`: requests and answers
 //! - `list`: lists as tables and as JSON
-//! - `queues`, `exchanges`, `bindings`, `connections`, `channels`, `consumers`, `users`, `permissions`, `vhosts`,
-//!   `policies`, `definitions`, `peek`: one command each
+//! - `lists`: `exchanges`, `bindings`, `channels` and `consumers`, which only list
+//! - `queues`, `connections`, `users`, `permissions`, `vhosts`, `policies`, `definitions`, `peek`: one command each
 //! - `message`, `limit`, `setting`: parts that several commands share
 
-mod bindings;
-mod channels;
 mod client;
 mod command;
 mod connections;
-mod consumers;
 mod definitions;
-mod exchanges;
 mod limit;
 mod list;
+mod lists;
 mod message;
 mod peek;
 mod permissions;
@@ -29,7 +26,6 @@ mod setting;
 mod target;
 mod users;
 mod vhosts;
-mod virtual_host;
 
 pub use command::{OperatorCommand, operate};
 pub use secret::ask;

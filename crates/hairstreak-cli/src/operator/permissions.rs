@@ -2,40 +2,31 @@
 
 use clap::{Args, Subcommand};
 use hairstreak_amqp::escape;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::HttpError;
-use super::list::{Column, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, Kind, ListArguments, ListCommand, Scope, VirtualHostArguments};
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// List permissions; set and clear them
-///
-/// A user may configure, write and read what the three regular expressions match, anywhere in a queue's or an exchange's
-/// name; an empty one matches nothing. Declaring and deleting needs configure; publishing and binding a queue, write;
-/// consuming and binding to an exchange, read.
-///
-/// Topic permissions (--topic) say besides with which keys a user may publish to a topic exchange, and bind to it. A user
-/// without one for an exchange may use all keys.
+pub type PermissionsArguments = ListCommand<PermissionsScope, PermissionsAction>;
+
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct PermissionsArguments {
-    #[command(subcommand)]
-    action: Option<PermissionsAction>,
-    #[command(flatten)]
-    list: ListArguments,
+pub struct PermissionsScope {
     /// List topic permissions.
     #[arg(long = "topics")]
     is_topics: bool,
     #[command(flatten)]
     vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
 }
 
-const EXAMPLES: &str = "\
+impl Scope for PermissionsScope {
+    fn of_list(&self) -> Option<&str> {
+        self.vhost.of_list()
+    }
+}
+
+pub const EXAMPLES: &str = "\
 Examples:
     hairstreak permissions --vhost shop
     hairstreak permissions set alice --configure '.*' --write '.*' --read '.*' --vhost shop
@@ -44,7 +35,7 @@ Examples:
     hairstreak permissions clear billing --vhost shop";
 
 #[derive(Debug, Subcommand)]
-enum PermissionsAction {
+pub enum PermissionsAction {
     /// List permissions, as without an action
     List {
         #[command(flatten)]
@@ -101,82 +92,59 @@ const TOPIC_COLUMNS: &[Column] = &[
     Column::new("read", "read"),
 ];
 
-pub fn permissions(arguments: &PermissionsArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    if arguments.is_topics && arguments.action.is_some() {
+const PERMISSIONS: Kind =
+    Kind { is_below_vhost: true, ..Kind::new(("permission", "permissions"), &["user", "exchange"], COLUMNS) };
+const TOPIC_PERMISSIONS: Kind = Kind {
+    noun: ("topic permission", "topic permissions"),
+    list: "topic-permissions",
+    columns: TOPIC_COLUMNS,
+    ..PERMISSIONS
+};
+
+pub fn permissions(command: &PermissionsArguments) -> Result<(), Failure> {
+    let action = command.action()?;
+    if command.scope.is_topics && action.is_some() {
         return Err(Failure::usage(
             "--topics belongs behind the word list; set and clear have --topic EXCHANGE",
         ));
     }
-    match &arguments.action {
-        None => list(arguments, &arguments.list, arguments.is_topics),
-        Some(PermissionsAction::List { list: behind, is_topics }) => list(arguments, behind, *is_topics),
+    let kind = |is_topics| if is_topics { &TOPIC_PERMISSIONS } else { &PERMISSIONS };
+    match action {
+        None => command.print(None, kind(command.scope.is_topics)),
+        Some(PermissionsAction::List { list, is_topics }) => command.print(Some(list), kind(*is_topics)),
         Some(PermissionsAction::Set { user, configure, write, read, topic: None }) => {
-            set(arguments, user, [configure, write, read])
+            set(command, user, None, &[("configure", configure), ("write", write), ("read", read)])
         }
-        Some(PermissionsAction::Set { user, write, read, topic: Some(exchange), .. }) => {
-            set_topic(arguments, user, exchange, [write, read])
+        Some(PermissionsAction::Set { user, write, read, topic, .. }) => {
+            set(command, user, topic.as_deref(), &[("write", write), ("read", read)])
         }
-        Some(PermissionsAction::Clear { user, topic }) => clear(arguments, user, topic.as_deref()),
+        Some(PermissionsAction::Clear { user, topic }) => clear(command, user, topic.as_deref()),
     }
 }
 
-fn list(arguments: &PermissionsArguments, list: &ListArguments, is_topics: bool) -> Result<(), Failure> {
-    let PermissionsArguments { vhost, target, .. } = arguments;
-    let listing = Listing {
-        noun: match is_topics {
-            true => ("topic permission", "topic permissions"),
-            false => ("permission", "permissions"),
-        },
-        path: vhost.list_path_below(if is_topics { "topic-permissions" } else { "permissions" }),
-        vhost: vhost.of_list(),
-        is_paged: false,
-        is_filtered_there: false,
-        names: &["user", "exchange"],
-        columns: if is_topics { TOPIC_COLUMNS } else { COLUMNS },
-        sums: &[],
-        amend: None,
-    };
-    print_list(&target.open()?, list, target.json, &listing)
-}
-
+/// Sets a user's permissions, or the topic permissions for an exchange.
 fn set(
-    arguments: &PermissionsArguments,
+    command: &PermissionsArguments,
     user: &str,
-    [configure, write, read]: [&str; 3],
+    topic: Option<&str>,
+    rights: &[(&str, &str)],
 ) -> Result<(), Failure> {
-    let PermissionsArguments { vhost, target, .. } = arguments;
-    let body = json!({"configure": configure, "write": write, "read": read});
-    let done = target.open()?.put(&vhost.object_path("permissions", user), &body);
+    let PermissionsScope { vhost, .. } = &command.scope;
+    let kind = if topic.is_some() { &TOPIC_PERMISSIONS } else { &PERMISSIONS };
+    let exchange = topic.map(|exchange| ("exchange", exchange));
+    let object =
+        |names: &[(&str, &str)]| -> Value { names.iter().chain(&exchange).chain(rights).copied().collect() };
+    let done = command.target.open()?.put(&vhost.object_path(kind.list, user), &object(&[]));
     let vhost = vhost.of_change();
     done.map_err(|error| explain(error, user, vhost))?;
-    let text = format!(
-        "user '{user}' in virtual host '{vhost}': configure '{configure}', write '{write}', read '{read}'"
-    );
-    let json = json!({"user": user, "vhost": vhost, "configure": configure, "write": write, "read": read});
-    tell(target.json, &text, &json)
+    let place = topic.map(|exchange| format!(" at exchange '{exchange}'")).unwrap_or_default();
+    let rights: Vec<String> = rights.iter().map(|(right, regex)| format!("{right} '{regex}'")).collect();
+    let text = format!("user '{user}'{place} in virtual host '{vhost}': {}", rights.join(", "));
+    tell(command.target.json, &text, &object(&[("user", user), ("vhost", vhost)]))
 }
 
-fn set_topic(
-    arguments: &PermissionsArguments,
-    user: &str,
-    exchange: &str,
-    [write, read]: [&str; 2],
-) -> Result<(), Failure> {
-    let PermissionsArguments { vhost, target, .. } = arguments;
-    let body = json!({"exchange": exchange, "write": write, "read": read});
-    let done = target.open()?.put(&vhost.object_path("topic-permissions", user), &body);
-    let vhost = vhost.of_change();
-    done.map_err(|error| explain(error, user, vhost))?;
-    let text = format!(
-        "user '{user}' at exchange '{exchange}' in virtual host '{vhost}': write '{write}', read '{read}'"
-    );
-    let json = json!({"user": user, "vhost": vhost, "exchange": exchange, "write": write, "read": read});
-    tell(target.json, &text, &json)
-}
-
-fn clear(arguments: &PermissionsArguments, user: &str, topic: Option<&str>) -> Result<(), Failure> {
-    let PermissionsArguments { vhost, target, .. } = arguments;
+fn clear(command: &PermissionsArguments, user: &str, topic: Option<&str>) -> Result<(), Failure> {
+    let PermissionsScope { vhost, .. } = &command.scope;
     let (what, path) = match topic {
         None => ("permissions".to_owned(), vhost.object_path("permissions", user)),
         Some(exchange) => (
@@ -186,9 +154,9 @@ fn clear(arguments: &PermissionsArguments, user: &str, topic: Option<&str>) -> R
     };
     let vhost = vhost.of_change();
     let place = format!("user '{user}' in virtual host '{vhost}'");
-    target.open()?.delete(&path).map_err(|error| error.named(|| format!("{place} with {what}")))?;
+    command.target.open()?.delete(&path).map_err(|error| error.named(|| format!("{place} with {what}")))?;
     let json = json!({"user": user, "vhost": vhost, "exchange": topic, "change": "cleared"});
-    tell(target.json, &format!("{place} has no {what} any more"), &json)
+    tell(command.target.json, &format!("{place} has no {what} any more"), &json)
 }
 
 /// Explains a missing object: RabbitMQ does not tell which of the two is missing.

@@ -1,38 +1,31 @@
 //! `hairstreak policies`: operators' settings for queues and exchanges, by pattern.
 
 use clap::{Args, Subcommand};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::list::{Column, ListArguments, Listing, print_list};
+use super::list::{Column, Kind, ListArguments, ListCommand, Scope, VirtualHostArguments};
 use super::setting::{Setting, definition, setting};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// List policies; set and clear them
-///
-/// A policy gives arguments such as max-length or message-ttl to all queues and exchanges whose name its pattern matches,
-/// while they are in use. The policy with the highest priority applies, and only that one.
-///
-/// An operator policy (--operator) applies besides, and has the last word over limits: the smaller one counts.
+pub type PoliciesArguments = ListCommand<PoliciesScope, PoliciesAction>;
+
 #[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct PoliciesArguments {
-    #[command(subcommand)]
-    action: Option<PoliciesAction>,
-    #[command(flatten)]
-    list: ListArguments,
+pub struct PoliciesScope {
     /// Operator policies.
     #[arg(long = "operator", global = true)]
     is_operator: bool,
     #[command(flatten)]
     vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
 }
 
-const EXAMPLES: &str = "\
+impl Scope for PoliciesScope {
+    fn of_list(&self) -> Option<&str> {
+        self.vhost.of_list()
+    }
+}
+
+pub const EXAMPLES: &str = "\
 Examples:
     hairstreak policies
     hairstreak policies set short '^tmp\\.' max-length=1000 message-ttl=60000 --apply-to queues
@@ -41,7 +34,7 @@ Examples:
     hairstreak policies clear short";
 
 #[derive(Debug, Subcommand)]
-enum PoliciesAction {
+pub enum PoliciesAction {
     /// List policies, as without an action
     List(ListArguments),
     /// Set a policy, in the place of the one with that name
@@ -78,11 +71,15 @@ const COLUMNS: &[Column] = &[
     Column::new("definition", "definition"),
 ];
 
-pub fn policies(arguments: &PoliciesArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    match &arguments.action {
-        None => list(arguments, &arguments.list),
-        Some(PoliciesAction::List(behind)) => list(arguments, behind),
+const POLICIES: Kind = Kind::new(("policy", "policies"), &["name"], COLUMNS);
+const OPERATOR_POLICIES: Kind =
+    Kind { noun: ("operator policy", "operator policies"), list: "operator-policies", ..POLICIES };
+
+pub fn policies(command: &PoliciesArguments) -> Result<(), Failure> {
+    let kind = if command.scope.is_operator { &OPERATOR_POLICIES } else { &POLICIES };
+    match command.action()? {
+        None => command.print(None, kind),
+        Some(PoliciesAction::List(behind)) => command.print(Some(behind), kind),
         Some(PoliciesAction::Set { name, pattern, settings, priority, apply_to }) => {
             let body = json!({
                 "pattern": pattern,
@@ -90,55 +87,29 @@ pub fn policies(arguments: &PoliciesArguments) -> Result<(), Failure> {
                 "priority": priority,
                 "apply-to": apply_to,
             });
-            set(arguments, name, body)
+            set(command, kind, name, body)
         }
-        Some(PoliciesAction::Clear { names }) => clear(arguments, names),
+        Some(PoliciesAction::Clear { names }) => clear(command, kind, names),
     }
 }
 
-/// A policy's kind, and the API's list of them.
-fn kind(arguments: &PoliciesArguments) -> (&'static str, &'static str) {
-    if arguments.is_operator { ("operator policy", "operator-policies") } else { ("policy", "policies") }
-}
-
-fn list(arguments: &PoliciesArguments, list: &ListArguments) -> Result<(), Failure> {
-    let PoliciesArguments { vhost, target, .. } = arguments;
-    let (one, path) = kind(arguments);
-    let listing = Listing {
-        noun: (one, if arguments.is_operator { "operator policies" } else { "policies" }),
-        path: vhost.list_path(path),
-        vhost: vhost.of_list(),
-        is_paged: false,
-        is_filtered_there: false,
-        names: &["name"],
-        columns: COLUMNS,
-        sums: &[],
-        amend: None,
-    };
-    print_list(&target.open()?, list, target.json, &listing)
-}
-
-fn set(arguments: &PoliciesArguments, name: &str, body: serde_json::Value) -> Result<(), Failure> {
-    let (kind, path) = kind(arguments);
-    let vhost = arguments.vhost.of_change();
-    let done = arguments.target.open()?.put(&arguments.vhost.object_path(path, name), &body);
+fn set(command: &PoliciesArguments, kind: &Kind, name: &str, body: Value) -> Result<(), Failure> {
+    let vhost = &command.scope.vhost;
+    let done = command.target.open()?.put(&vhost.object_path(kind.list, name), &body);
+    let vhost = vhost.of_change();
     done.map_err(|error| error.named(|| format!("virtual host '{vhost}'")))?;
-    let text = format!("{kind} '{name}' in virtual host '{vhost}': {}", body["definition"]);
+    let text = format!("{} '{name}' in virtual host '{vhost}': {}", kind.noun.0, body["definition"]);
     let mut json = body;
     json["name"] = name.into();
     json["vhost"] = vhost.into();
-    tell(arguments.target.json, &text, &json)
+    tell(command.target.json, &text, &json)
 }
 
-fn clear(arguments: &PoliciesArguments, names: &[String]) -> Result<(), Failure> {
-    let (kind, path) = kind(arguments);
-    let vhost = arguments.vhost.of_change();
-    let client = arguments.target.open()?;
-    for name in names {
-        let what = || format!("{kind} '{name}' in virtual host '{vhost}'");
-        client.delete(&arguments.vhost.object_path(path, name)).map_err(|error| error.named(what))?;
-        let json = json!({"name": name, "vhost": vhost, "change": "cleared"});
-        tell(arguments.target.json, &format!("{} cleared", what()), &json)?;
-    }
-    Ok(())
+fn clear(command: &PoliciesArguments, kind: &Kind, names: &[String]) -> Result<(), Failure> {
+    let vhost = command.scope.vhost.of_change();
+    command.target.delete_each(names, "cleared", |name| {
+        let path = command.scope.vhost.object_path(kind.list, name);
+        let what = format!("{} '{name}' in virtual host '{vhost}'", kind.noun.0);
+        (path, what, json!({"name": name, "vhost": vhost}))
+    })
 }

@@ -1,31 +1,14 @@
 //! `hairstreak queues`: queues with their messages, and an operator's changes to them.
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::json;
 
-use super::list::{Column, Form, ListArguments, Listing, Sum, print_list};
-use super::target::TargetArguments;
-use super::virtual_host::VirtualHostArguments;
+use super::list::{Column, Form, Kind, ListArguments, ListCommand, Sum, VirtualHostArguments};
 use crate::failure::Failure;
-use crate::output::tell;
 
-/// List queues with their messages, consumers and rates; delete and purge them
-///
-/// `declare queue`, `delete queue` and `purge` do the same as clients of AMQP, with other conditions.
-#[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct QueuesArguments {
-    #[command(subcommand)]
-    action: Option<QueuesAction>,
-    #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    vhost: VirtualHostArguments,
-    #[command(flatten)]
-    target: TargetArguments,
-}
+pub type QueuesArguments = ListCommand<VirtualHostArguments, QueuesAction>;
 
-const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 Examples:
     hairstreak queues
     hairstreak queues --vhost shop --filter '^order' --sort messages --reverse
@@ -34,7 +17,7 @@ Examples:
     hairstreak queues purge orders --vhost shop";
 
 #[derive(Debug, Subcommand)]
-enum QueuesAction {
+pub enum QueuesAction {
     /// List queues, as without an action
     List(ListArguments),
     /// Delete queues, with their messages
@@ -79,45 +62,31 @@ const SUMS: &[Sum] = &[
     ("messages_unacknowledged", "unacknowledged", "unacknowledged"),
 ];
 
-pub fn queues(arguments: &QueuesArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    match &arguments.action {
-        None => list(arguments, &arguments.list),
-        Some(QueuesAction::List(behind)) => list(arguments, behind),
+const QUEUES: Kind = Kind {
+    is_paged: true,
+    is_filtered_there: true,
+    sums: SUMS,
+    ..Kind::new(("queue", "queues"), &["name"], COLUMNS)
+};
+
+pub fn queues(command: &QueuesArguments) -> Result<(), Failure> {
+    match command.action()? {
+        None => command.print(None, &QUEUES),
+        Some(QueuesAction::List(behind)) => command.print(Some(behind), &QUEUES),
         Some(QueuesAction::Delete { names, if_unused, if_empty }) => {
             let conditions = format!("?if-unused={if_unused}&if-empty={if_empty}");
-            change(arguments, names, &conditions, "deleted")
+            change(command, names, &conditions, "deleted")
         }
-        Some(QueuesAction::Purge { names }) => change(arguments, names, "/contents", "purged"),
+        Some(QueuesAction::Purge { names }) => change(command, names, "/contents", "purged"),
     }
-}
-
-fn list(arguments: &QueuesArguments, list: &ListArguments) -> Result<(), Failure> {
-    let QueuesArguments { vhost, target, .. } = arguments;
-    let listing = Listing {
-        noun: ("queue", "queues"),
-        path: vhost.list_path("queues"),
-        vhost: vhost.of_list(),
-        is_paged: true,
-        is_filtered_there: true,
-        names: &["name"],
-        columns: COLUMNS,
-        sums: SUMS,
-        amend: None,
-    };
-    print_list(&target.open()?, list, target.json, &listing)
 }
 
 /// Deletes the object at each queue's path with this end.
-fn change(arguments: &QueuesArguments, names: &[String], end: &str, done: &str) -> Result<(), Failure> {
-    let vhost = arguments.vhost.of_change();
-    let client = arguments.target.open()?;
-    for name in names {
-        let path = arguments.vhost.object_path("queues", name) + end;
-        let what = || format!("queue '{name}' in virtual host '{vhost}'");
-        client.delete(&path).map_err(|error| error.named(what))?;
-        let json = json!({"queue": name, "vhost": vhost, "change": done});
-        tell(arguments.target.json, &format!("{} {done}", what()), &json)?;
-    }
-    Ok(())
+fn change(command: &QueuesArguments, names: &[String], end: &str, done: &str) -> Result<(), Failure> {
+    let vhost = command.scope.of_change();
+    command.target.delete_each(names, done, |name| {
+        let path = command.scope.object_path("queues", name) + end;
+        let what = format!("queue '{name}' in virtual host '{vhost}'");
+        (path, what, json!({"queue": name, "vhost": vhost}))
+    })
 }

@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use clap::Args;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
+use serde_json::Value;
 
 use super::client::{Client, HttpAddress};
 use super::secret::{ask, read_secret};
 use crate::amqp::server_name;
 use crate::failure::Failure;
 use crate::numbers::bounded;
+use crate::output::tell;
 
 /// The default URL of the API.
 const URL: &str = "http://127.0.0.1:15672";
@@ -82,9 +84,25 @@ impl TargetArguments {
         let tls = address.is_tls.then(|| self.tls(&address)).transpose()?;
         Ok(Client::new(address, &user, &password, self.timeout, tls))
     }
-}
 
-impl TargetArguments {
+    /// Deletes objects one after the other, and tells of each that this is `done`. `object` returns the path of a name, its
+    /// description, and the fields of its JSON.
+    pub fn delete_each(
+        &self,
+        names: &[String],
+        done: &str,
+        object: impl Fn(&str) -> (String, String, Value),
+    ) -> Result<(), Failure> {
+        let client = self.open()?;
+        for name in names {
+            let (path, what, mut json) = object(name);
+            client.delete(&path).map_err(|error| error.named(|| what.clone()))?;
+            json["change"] = done.into();
+            tell(self.json, &format!("{what} {done}"), &json)?;
+        }
+        Ok(())
+    }
+
     fn tls(&self, address: &HttpAddress) -> Result<TlsClient, Failure> {
         let options = TlsClientOptions::new(self.ca.as_ref().map_or(Pem::System, Pem::file));
         TlsClient::load(&options, server_name(address.host())).map_err(Failure::failed)

@@ -8,29 +8,14 @@ use serde_json::{Value, json};
 
 use super::client::Client;
 use super::limit::{LimitValue, set_limit};
-use super::list::{Column, ListArguments, Listing, print_list};
+use super::list::{Column, Kind, ListArguments, ListCommand};
 use super::secret::new_secret;
-use super::target::TargetArguments;
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// List users; add and delete them, set their tags, passwords and limits
-///
-/// Tags say who may use this API: administrator (all of it), monitoring (reads everything), policymaker, management (their
-/// own virtual hosts). Whoever only sends and receives messages needs none. A new user may use no virtual host: see
-/// `permissions set`.
-#[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct UsersArguments {
-    #[command(subcommand)]
-    action: Option<UsersAction>,
-    #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    target: TargetArguments,
-}
+pub type UsersArguments = ListCommand<(), UsersAction>;
 
-const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 A new password is asked for on the terminal, or it is the first line of standard input.
 
 Examples:
@@ -41,7 +26,7 @@ Examples:
     hairstreak users set-limit billing max-connections 20";
 
 #[derive(Debug, Subcommand)]
-enum UsersAction {
+pub enum UsersAction {
     /// List users, as without an action
     List(ListArguments),
     /// Add a user
@@ -88,7 +73,7 @@ enum UsersAction {
 
 /// A new password.
 #[derive(Debug, Args)]
-struct NewPassword {
+pub struct NewPassword {
     /// The new password is the first line of this file.
     #[arg(long, value_name = "FILE")]
     new_password_file: Option<PathBuf>,
@@ -100,36 +85,24 @@ struct NewPassword {
 const COLUMNS: &[Column] =
     &[Column::new("name", "name"), Column::new("tags", "tags"), Column::new("limits", "limits")];
 
-pub fn users(arguments: &UsersArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    match &arguments.action {
-        None => list(arguments, &arguments.list),
-        Some(UsersAction::List(behind)) => list(arguments, behind),
-        Some(UsersAction::Add { name, tags, password }) => add(arguments, name, tags, password),
-        Some(UsersAction::Delete { names }) => delete(arguments, names),
-        Some(UsersAction::SetTags { name, tags }) => set_tags(arguments, name, tags),
-        Some(UsersAction::SetPassword { name, password }) => set_password(arguments, name, password),
+const USERS: Kind = Kind::new(("user", "users"), &["name"], COLUMNS);
+
+pub fn users(command: &UsersArguments) -> Result<(), Failure> {
+    match command.action()? {
+        None => command.print(None, &USERS),
+        Some(UsersAction::List(behind)) => command.print(Some(behind), &USERS),
+        Some(UsersAction::Add { name, tags, password }) => add(command, name, tags, password),
+        Some(UsersAction::Delete { names }) => command.target.delete_each(names, "deleted", |name| {
+            (path(name), format!("user '{name}'"), json!({"user": name}))
+        }),
+        Some(UsersAction::SetTags { name, tags }) => set_tags(command, name, tags),
+        Some(UsersAction::SetPassword { name, password }) => set_password(command, name, password),
         Some(UsersAction::SetLimit { name, limit, value }) => {
-            let client = arguments.target.open()?;
+            let client = command.target.open()?;
             find(&client, name)?;
-            set_limit(&client, arguments.target.json, ("user", "user-limits", name), limit, *value)
+            set_limit(&client, command.target.json, ("user", "user-limits", name), limit, *value)
         }
     }
-}
-
-fn list(arguments: &UsersArguments, list: &ListArguments) -> Result<(), Failure> {
-    let listing = Listing {
-        noun: ("user", "users"),
-        path: "users".to_owned(),
-        vhost: None,
-        is_paged: false,
-        is_filtered_there: false,
-        names: &["name"],
-        columns: COLUMNS,
-        sums: &[],
-        amend: None,
-    };
-    print_list(&arguments.target.open()?, list, arguments.target.json, &listing)
 }
 
 fn path(name: &str) -> String {
@@ -140,13 +113,8 @@ fn find(client: &Client, name: &str) -> Result<Value, Failure> {
     client.get(&path(name)).map_err(|error| error.named(|| format!("user '{name}'")))
 }
 
-fn add(
-    arguments: &UsersArguments,
-    name: &str,
-    tags: &[String],
-    password: &NewPassword,
-) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
+fn add(command: &UsersArguments, name: &str, tags: &[String], password: &NewPassword) -> Result<(), Failure> {
+    let client = command.target.open()?;
     // The API would give the user that exists another password.
     if client.find(&path(name))?.is_some() {
         return Err(Failure::failed(format!("user '{name}' exists; set-password and set-tags change it")));
@@ -154,7 +122,7 @@ fn add(
     let mut user = secret_of(password, name)?;
     user["tags"] = tags.join(",").into();
     client.put(&path(name), &user)?;
-    tell(arguments.target.json, &format!("user '{name}' added"), &json!({"user": name, "tags": tags}))
+    tell(command.target.json, &format!("user '{name}' added"), &json!({"user": name, "tags": tags}))
 }
 
 /// The fields of a user that have the new password.
@@ -165,19 +133,9 @@ fn secret_of(password: &NewPassword, name: &str) -> Result<Value, Failure> {
     }
 }
 
-fn delete(arguments: &UsersArguments, names: &[String]) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
-    for name in names {
-        client.delete(&path(name)).map_err(|error| error.named(|| format!("user '{name}'")))?;
-        let json = json!({"user": name, "change": "deleted"});
-        tell(arguments.target.json, &format!("user '{name}' deleted"), &json)?;
-    }
-    Ok(())
-}
-
 /// The API only changes a user as a whole, so that the hash of the password has to go with it.
-fn set_tags(arguments: &UsersArguments, name: &str, tags: &[String]) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
+fn set_tags(command: &UsersArguments, name: &str, tags: &[String]) -> Result<(), Failure> {
+    let client = command.target.open()?;
     let mut user = find(&client, name)?;
     let mut changed = json!({"tags": tags.join(",")});
     for field in ["password_hash", "hashing_algorithm"] {
@@ -185,18 +143,18 @@ fn set_tags(arguments: &UsersArguments, name: &str, tags: &[String]) -> Result<(
     }
     client.put(&path(name), &changed)?;
     let shown = if tags.is_empty() { "no tags".to_owned() } else { format!("the tags {}", tags.join(", ")) };
-    tell(arguments.target.json, &format!("user '{name}' has {shown}"), &json!({"user": name, "tags": tags}))
+    tell(command.target.json, &format!("user '{name}' has {shown}"), &json!({"user": name, "tags": tags}))
 }
 
-fn set_password(arguments: &UsersArguments, name: &str, password: &NewPassword) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
+fn set_password(command: &UsersArguments, name: &str, password: &NewPassword) -> Result<(), Failure> {
+    let client = command.target.open()?;
     let user = find(&client, name)?;
     let mut changed = secret_of(password, name)?;
     changed["tags"] = tags_of(&user).into();
     client.put(&path(name), &changed)?;
     let done = if password.no_password { "no password any more" } else { "a new password" };
     let json = json!({"user": name, "has_password": !password.no_password});
-    tell(arguments.target.json, &format!("user '{name}' has {done}"), &json)
+    tell(command.target.json, &format!("user '{name}' has {done}"), &json)
 }
 
 /// A user's tags, separated by commas. Before RabbitMQ 3.9 they came so.

@@ -2,32 +2,19 @@
 
 use std::collections::HashMap;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use hairstreak_amqp::escape;
 use serde_json::{Map, Value, json};
 
 use super::client::Client;
 use super::limit::{LimitValue, set_limit};
-use super::list::{Column, ListArguments, Listing, print_list};
-use super::target::TargetArguments;
+use super::list::{Column, Kind, ListArguments, ListCommand};
 use crate::failure::Failure;
 use crate::output::tell;
 
-/// List virtual hosts; add and delete them, set their limits
-///
-/// The user who adds a virtual host may use it; others need `permissions set`.
-#[derive(Debug, Args)]
-#[command(after_long_help = EXAMPLES)]
-pub struct VhostsArguments {
-    #[command(subcommand)]
-    action: Option<VhostsAction>,
-    #[command(flatten)]
-    list: ListArguments,
-    #[command(flatten)]
-    target: TargetArguments,
-}
+pub type VhostsArguments = ListCommand<(), VhostsAction>;
 
-const EXAMPLES: &str = "\
+pub const EXAMPLES: &str = "\
 Examples:
     hairstreak vhosts
     hairstreak vhosts add shop --description 'orders and bills'
@@ -36,7 +23,7 @@ Examples:
     hairstreak vhosts delete shop";
 
 #[derive(Debug, Subcommand)]
-enum VhostsAction {
+pub enum VhostsAction {
     /// List virtual hosts, as without an action
     List(ListArguments),
     /// Add a virtual host
@@ -80,11 +67,17 @@ const COLUMNS: &[Column] = &[
     Column::new("limits", "limits"),
 ];
 
-pub fn vhosts(arguments: &VhostsArguments) -> Result<(), Failure> {
-    arguments.list.before(arguments.action.is_some())?;
-    match &arguments.action {
-        None => list(arguments, &arguments.list),
-        Some(VhostsAction::List(behind)) => list(arguments, behind),
+const VHOSTS: Kind = Kind {
+    list: "vhosts",
+    is_paged: true,
+    sums: &[("messages", "message", "messages")],
+    ..Kind::new(("virtual host", "virtual hosts"), &["name"], COLUMNS)
+};
+
+pub fn vhosts(command: &VhostsArguments) -> Result<(), Failure> {
+    match command.action()? {
+        None => list(command, None),
+        Some(VhostsAction::List(behind)) => list(command, Some(behind)),
         Some(VhostsAction::Add { name, description, tags, default_queue_type }) => {
             let mut vhost = Map::new();
             if let Some(description) = description {
@@ -96,36 +89,27 @@ pub fn vhosts(arguments: &VhostsArguments) -> Result<(), Failure> {
             if let Some(queue_type) = default_queue_type {
                 vhost.insert("default_queue_type".into(), queue_type.as_str().into());
             }
-            add(arguments, name, &vhost.into())
+            add(command, name, &vhost.into())
         }
-        Some(VhostsAction::Delete { names }) => delete(arguments, names),
+        Some(VhostsAction::Delete { names }) => command.target.delete_each(names, "deleted", |name| {
+            (path(name), format!("virtual host '{name}'"), json!({"vhost": name}))
+        }),
         Some(VhostsAction::SetLimit { name, limit, value }) => {
-            let client = arguments.target.open()?;
+            let client = command.target.open()?;
             client.get(&path(name)).map_err(|error| error.named(|| format!("virtual host '{name}'")))?;
-            set_limit(&client, arguments.target.json, ("vhost", "vhost-limits", name), limit, *value)
+            set_limit(&client, command.target.json, ("vhost", "vhost-limits", name), limit, *value)
         }
     }
 }
 
-fn list(arguments: &VhostsArguments, list: &ListArguments) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
+fn list(command: &VhostsArguments, behind: Option<&ListArguments>) -> Result<(), Failure> {
+    let client = command.target.open()?;
     let limits = limits(&client)?;
     let amend = |vhost: &mut Value| {
         let of_this = vhost.get("name").and_then(Value::as_str).and_then(|name| limits.get(name)).cloned();
         vhost["limits"] = of_this.unwrap_or_else(|| json!({}));
     };
-    let listing = Listing {
-        noun: ("virtual host", "virtual hosts"),
-        path: "vhosts".to_owned(),
-        vhost: None,
-        is_paged: true,
-        is_filtered_there: false,
-        names: &["name"],
-        columns: COLUMNS,
-        sums: &[("messages", "message", "messages")],
-        amend: Some(&amend),
-    };
-    print_list(&client, list, arguments.target.json, &listing)
+    command.print_with(&client, behind, &VHOSTS, Some(&amend))
 }
 
 /// The limits of each virtual host that has any.
@@ -145,26 +129,16 @@ fn path(name: &str) -> String {
     format!("vhosts/{}", escape(name))
 }
 
-fn add(arguments: &VhostsArguments, name: &str, vhost: &Value) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
+fn add(command: &VhostsArguments, name: &str, vhost: &Value) -> Result<(), Failure> {
+    let client = command.target.open()?;
     // The API would take away the description of one that exists.
     if client.find(&path(name))?.is_some() {
         return Err(Failure::failed(format!("virtual host '{name}' exists")));
     }
     client.put(&path(name), vhost)?;
     tell(
-        arguments.target.json,
+        command.target.json,
         &format!("virtual host '{name}' added"),
         &json!({"vhost": name, "change": "added"}),
     )
-}
-
-fn delete(arguments: &VhostsArguments, names: &[String]) -> Result<(), Failure> {
-    let client = arguments.target.open()?;
-    for name in names {
-        client.delete(&path(name)).map_err(|error| error.named(|| format!("virtual host '{name}'")))?;
-        let json = json!({"vhost": name, "change": "deleted"});
-        tell(arguments.target.json, &format!("virtual host '{name}' deleted"), &json)?;
-    }
-    Ok(())
 }

@@ -10,7 +10,7 @@ use slab::Slab;
 use super::options::{Limits, Options};
 use super::request_list::RequestList;
 use super::requests::{RequestState, Requests};
-use super::suspects::COMPANY;
+use super::suspects::{COMPANY, suspicion};
 use super::workers::{Worker, WorkerRef};
 
 #[derive(Debug)]
@@ -86,8 +86,9 @@ impl Service {
     pub fn enqueue(&mut self, requests: &mut Requests, key: usize, first: bool) {
         let Some(reference) = requests.reference(key) else { return };
         let Some(request) = requests.get_mut(key) else { return };
-        let suspicion = self.limits.suspicion(request.deliveries);
-        let is_new = request.deliveries == 0 || suspicion != self.limits.suspicion(request.deliveries - 1);
+        let of = |deliveries| suspicion(&self.limits, deliveries);
+        let suspicion = of(request.deliveries);
+        let is_new = request.deliveries == 0 || suspicion != of(request.deliveries - 1);
         request.state = suspicion.map_or(RequestState::Queued, |step| RequestState::Suspect { step });
         self.queued_bytes += request.size();
         let list = suspicion.map_or(&mut self.queue, |step| &mut self.suspects[step]);

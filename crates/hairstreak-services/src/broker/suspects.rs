@@ -14,17 +14,15 @@ pub(super) const COMPANY: [u32; 3] = [64, 8, 1];
 /// Deliveries of a request without any suspicion.
 const UNSUSPECTED_DELIVERIES: u16 = 2;
 
-impl Limits {
-    /// Returns the step of suspicion of a request that `deliveries` workers had. `None`: not suspect.
-    pub(super) fn suspicion(&self, deliveries: u16) -> Option<usize> {
-        let last = COMPANY.len() - 1;
-        let left = self.deliveries_max.saturating_sub(1).saturating_sub(deliveries);
-        let by_count = deliveries.checked_sub(UNSUSPECTED_DELIVERIES).map(|step| usize::from(step).min(last));
-        // With fewer deliveries left than steps, the suspicion starts at a later step. The last delivery is alone,
-        // unless it is the first.
-        let by_rest = last.checked_sub(left.into()).filter(|_| deliveries > 0);
-        by_count.max(by_rest)
-    }
+/// Returns the step of suspicion of a request that `deliveries` workers had. `None`: not suspect.
+pub(super) fn suspicion(limits: &Limits, deliveries: u16) -> Option<usize> {
+    let last = COMPANY.len() - 1;
+    let left = limits.deliveries_max.saturating_sub(1).saturating_sub(deliveries);
+    let by_count = deliveries.checked_sub(UNSUSPECTED_DELIVERIES).map(|step| usize::from(step).min(last));
+    // With fewer deliveries left than steps, the suspicion starts at a later step. The last delivery is alone,
+    // unless it is the first.
+    let by_rest = last.checked_sub(left.into()).filter(|_| deliveries > 0);
+    by_count.max(by_rest)
 }
 
 impl Broker {

@@ -8,6 +8,13 @@
 //! - **A write** that takes fewer bytes than it was offered has found no room: an event reports new room.
 //! - **Bytes left behind** ([`Stream::has_unsent`]) leave by [`Stream::flush`] when there is room, whether there is
 //!   more to write or not. A read may leave some too.
+//!
+//! A stream changes from its socket to shared memory by an agreement in the bytes of its protocol:
+//!
+//! ```text
+//!   socket --expect_segment--> socket, descriptors kept --go_on_in--> rings; the socket is the doorbell
+//!                                                       --stay_on_socket--> socket
+//! ```
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -20,8 +27,9 @@ use rustix::net::{self, sockopt};
 use super::establish::{ClientLayer, Established, Establishing, Next, Outcome, ServerLayer};
 use super::socket;
 use super::tls::{Handshake, Tls, TlsSession};
+use crate::delivery::Delivery;
 use crate::endpoint::IpcAddress;
-use crate::shm::{self, Giving, Rings, Taking};
+use crate::shm::{self, Giving, Rings, Segment, SegmentError, Side, Taking};
 #[cfg(doc)]
 use crate::vortex::VortexError;
 use crate::vortex::{self, Attaching, VortexAddress};
@@ -29,13 +37,13 @@ use crate::vortex::{self, Attaching, VortexAddress};
 /// A byte stream, and the socket under it.
 #[derive(Debug)]
 pub struct Stream {
-    pub(super) socket: OwnedFd,
-    pub(super) way: Way,
+    socket: OwnedFd,
+    way: Way,
 }
 
 /// The way of the bytes.
 #[derive(Debug)]
-pub(super) enum Way {
+enum Way {
     Socket,
     /// Through the socket; a descriptor that comes along is kept.
     Handover(Option<OwnedFd>),
@@ -270,5 +278,66 @@ impl Stream {
     /// The peer's address; `None` for unix sockets.
     pub fn remote_address(&self) -> Option<SocketAddr> {
         net::getpeername(&self.socket).ok().flatten().and_then(|address| SocketAddr::try_from(address).ok())
+    }
+
+    /// A segment may be passed from here on, beside the bytes that are read. For an established stream.
+    pub fn expect_segment(&mut self) {
+        debug_assert!(self.is_established());
+        self.way = Way::Handover(None);
+    }
+
+    /// Writes once, through the socket, and passes a descriptor with the first byte.
+    pub fn write_with(&mut self, bytes: &[u8], descriptor: BorrowedFd<'_>) -> io::Result<usize> {
+        shm::send_with(&self.socket, bytes, descriptor)
+    }
+
+    /// The segment that came along with bytes read since it was expected.
+    pub fn take_segment(&mut self, ring_size: usize) -> Result<Segment, SegmentError> {
+        match &mut self.way {
+            Way::Handover(Some(descriptor)) => Segment::open(descriptor.as_fd(), ring_size),
+            _ => Err(SegmentError::Unfit),
+        }
+    }
+
+    /// No segment is expected any more: the bytes go through the socket for good.
+    pub fn stay_on_socket(&mut self) {
+        self.way = Way::Socket;
+    }
+
+    /// The bytes go through the segment from here on, both ways: all that comes over the socket is the doorbell.
+    pub fn go_on_in(&mut self, segment: Segment, side: Side) {
+        self.way = Way::Rings(Box::new(Rings::new(segment, side)));
+    }
+
+    /// The reader polls shared memory for a while: the peer need not make an event.
+    pub fn forgo_event(&mut self) {
+        if let Way::Rings(rings) = &mut self.way {
+            rings.forgo_bell();
+        }
+    }
+
+    /// The reader stops polling. No event reports earlier bytes: read the stream until a read finds nothing. Returns
+    /// `true` if the reader did poll.
+    pub fn leave_event(&mut self) -> bool {
+        match &mut self.way {
+            Way::Rings(rings) => rings.leave_bell(),
+            _ => false,
+        }
+    }
+
+    /// Returns the peer's progress with the written bytes. This takes one or two system calls.
+    pub fn delivery(&self) -> Delivery {
+        match &self.way {
+            Way::Rings(rings) => Delivery::of_unread(rings.unread_by_peer()),
+            _ => Delivery::of_socket(self.socket.as_fd()),
+        }
+    }
+
+    /// Returns `true` if bytes of the peer can be read: they are in the kernel, in shared memory or decrypted.
+    pub fn has_unread(&self) -> bool {
+        if self.is_shared() || self.has_news() {
+            return self.has_news();
+        }
+        rustix::io::ioctl_fionread(&self.socket).is_ok_and(|count| count > 0)
     }
 }

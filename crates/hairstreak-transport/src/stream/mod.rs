@@ -7,11 +7,10 @@
 //! ```
 //!
 //! Reading order: `byte_stream` (the operations of every stream), `establish` (the steps before the first byte),
-//! `socket`, `sharing` (a protocol's own agreement about shared memory), `tls`.
+//! `socket`, `tls`.
 
 mod byte_stream;
 mod establish;
-mod sharing;
 mod socket;
 pub mod tls;
 

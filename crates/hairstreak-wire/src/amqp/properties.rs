@@ -9,7 +9,7 @@
 
 use super::cursor::Cursor;
 use super::error::DecodeError;
-use super::field::{FieldTable, Fields, check_table, decode_table};
+use super::field::{FieldTable, Fields, check_table};
 use super::strings::put_short_string;
 
 /// The Rust type of a property's domain.
@@ -131,7 +131,7 @@ properties! {
 impl<'a> Properties<'a> {
     /// Decodes properties that fill `bytes`.
     pub fn decode(bytes: &'a [u8]) -> Result<Properties<'a>, DecodeError> {
-        Properties::decode_with(bytes, |headers| decode_table(headers).map(Some))
+        Properties::decode_with(bytes, |headers| FieldTable::decode_fields(headers).map(Some))
     }
 
     /// Like [`decode`](Properties::decode), but without allocation: the headers are checked as a whole and stay

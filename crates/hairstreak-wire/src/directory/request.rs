@@ -17,6 +17,15 @@ use super::reply::{ErrorCode, Reply};
 use crate::Blame;
 use crate::blame::escaped;
 
+/// The verbs, with the fields of each.
+const VERBS: [(&str, &str); 5] = [
+    ("REGISTER", "name, owner, lease_ms, endpoint, {key, value}*"),
+    ("UNREGISTER", "name, owner"),
+    ("LOOKUP", "name, wait_ms"),
+    ("LIST", "prefix, after"),
+    ("PING", "none"),
+];
+
 /// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -129,16 +138,7 @@ impl Request {
     pub fn decode(frames: &[&[u8]]) -> Result<(Envelope, Request), RefusedRequest> {
         let Opened { envelope, verb, fields } = Envelope::open(frames)
             .map_err(|(envelope, error)| RefusedRequest { envelope, error: error.into() })?;
-        let request = match verb {
-            b"REGISTER" => decode_register(fields),
-            b"UNREGISTER" => decode_unregister(fields),
-            b"LOOKUP" => decode_lookup(fields),
-            b"LIST" => decode_list(fields),
-            b"PING" if fields.is_empty() => Ok(Request::Ping),
-            b"PING" => Err(field_count("PING", fields, "none")),
-            other => Err(RequestError::UnknownVerb { verb: escaped(other) }),
-        };
-        match request {
+        match decode_verb(verb, fields) {
             Ok(request) => Ok((envelope, request)),
             Err(error) => Err(RefusedRequest { envelope, error }),
         }
@@ -183,58 +183,34 @@ impl Request {
     }
 }
 
-fn field_count(verb: &'static str, fields: &[&[u8]], expected: &'static str) -> RequestError {
-    RequestError::FieldCount { verb, count: fields.len(), expected }
+fn decode_verb(verb: &[u8], fields: &[&[u8]]) -> Result<Request, RequestError> {
+    let known = VERBS.iter().find(|(known, _)| known.as_bytes() == verb);
+    let &(verb, expected) = known.ok_or_else(|| RequestError::UnknownVerb { verb: escaped(verb) })?;
+    let request = decode_fields(verb, fields).map_err(|error| RequestError::Field { verb, error })?;
+    request.ok_or(RequestError::FieldCount { verb, count: fields.len(), expected })
 }
 
-/// Adds the verb to the error of a field.
-fn of(verb: &'static str) -> impl Fn(FieldError) -> RequestError {
-    move |error| RequestError::Field { verb, error }
-}
-
-fn decode_register(fields: &[&[u8]]) -> Result<Request, RequestError> {
-    let of = of("REGISTER");
-    let [name, owner, lease_ms, endpoint, attributes @ ..] = fields else {
-        return Err(field_count("REGISTER", fields, "name, owner, lease_ms, endpoint, {key, value}*"));
-    };
-    Ok(Request::Register(Registration {
-        name: Name::decode(name).map_err(&of)?,
-        owner: Owner::decode(owner).map_err(&of)?,
-        lease_ms: field::number("lease_ms", lease_ms).map_err(&of)?,
-        endpoint: Endpoint::decode(endpoint).map_err(&of)?,
-        attributes: Attributes::decode(attributes).map_err(&of)?,
+/// Decodes the fields of a verb. `None`: their number is wrong.
+fn decode_fields(verb: &str, fields: &[&[u8]]) -> Result<Option<Request>, FieldError> {
+    Ok(Some(match (verb, fields) {
+        ("REGISTER", [name, owner, lease_ms, endpoint, attributes @ ..]) => Request::Register(Registration {
+            name: Name::decode(name)?,
+            owner: Owner::decode(owner)?,
+            lease_ms: field::number("lease_ms", lease_ms)?,
+            endpoint: Endpoint::decode(endpoint)?,
+            attributes: Attributes::decode(attributes)?,
+        }),
+        ("UNREGISTER", [name, owner]) => {
+            Request::Unregister { name: Name::decode(name)?, owner: Owner::decode(owner)? }
+        }
+        ("LOOKUP", [name, wait_ms]) => {
+            Request::Lookup { name: Name::decode(name)?, wait_ms: field::number("wait_ms", wait_ms)? }
+        }
+        ("LIST", [prefix, after]) => Request::List {
+            prefix: field::text("prefix", prefix, NAME_SIZE_MAX)?.to_owned(),
+            after: field::text("after", after, NAME_SIZE_MAX)?.to_owned(),
+        },
+        ("PING", []) => Request::Ping,
+        _ => return Ok(None),
     }))
-}
-
-fn decode_unregister(fields: &[&[u8]]) -> Result<Request, RequestError> {
-    let of = of("UNREGISTER");
-    let [name, owner] = fields else {
-        return Err(field_count("UNREGISTER", fields, "name, owner"));
-    };
-    Ok(Request::Unregister {
-        name: Name::decode(name).map_err(&of)?,
-        owner: Owner::decode(owner).map_err(&of)?,
-    })
-}
-
-fn decode_lookup(fields: &[&[u8]]) -> Result<Request, RequestError> {
-    let of = of("LOOKUP");
-    let [name, wait_ms] = fields else {
-        return Err(field_count("LOOKUP", fields, "name, wait_ms"));
-    };
-    Ok(Request::Lookup {
-        name: Name::decode(name).map_err(&of)?,
-        wait_ms: field::number("wait_ms", wait_ms).map_err(&of)?,
-    })
-}
-
-fn decode_list(fields: &[&[u8]]) -> Result<Request, RequestError> {
-    let of = of("LIST");
-    let [prefix, after] = fields else {
-        return Err(field_count("LIST", fields, "prefix, after"));
-    };
-    Ok(Request::List {
-        prefix: field::text("prefix", prefix, NAME_SIZE_MAX).map_err(&of)?.to_owned(),
-        after: field::text("after", after, NAME_SIZE_MAX).map_err(&of)?.to_owned(),
-    })
 }

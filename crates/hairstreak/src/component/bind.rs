@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hairstreak_services::names::client::{AskError, Found, because};
+use hairstreak_services::names::client::{AskError, Follow, Found, because};
 use hairstreak_socket::{ConnectError, ResolveError};
 use hairstreak_wire::directory::{Endpoint, FieldError, Name};
 use thiserror::Error;
@@ -229,11 +229,9 @@ impl Component {
         let name = Name::new(other)
             .map_err(|reason| BindError::Invalid { name: other.escape_debug().to_string(), reason })?;
         let plug = object.plug.clone();
-        let follow = self
-            .inner
-            .directory
-            .as_ref()
-            .map(|client| client.follow(&name, &found.endpoint, move |from, to| plug.move_to(from, to)));
+        let follow = self.inner.directory.as_ref().map(|client| {
+            Follow::start(client, &name, &found.endpoint, move |from, to| plug.move_to(from, to))
+        });
         object.add_link(other, follow);
         Ok(true)
     }

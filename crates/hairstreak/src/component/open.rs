@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_services::names::client::{
-    AskError, Client, Publication, PublicationError, RegisterError, because, host_port,
+    AskError, Client, Publication, PublicationError, RegisterError, Registration, because, host_port,
 };
 use hairstreak_socket::{Endpoint, Options, Pull, Push, ResolveError};
 use hairstreak_wire::directory::{Attributes, FieldError, Name};
@@ -220,7 +220,7 @@ impl Component {
             .map_err(|reason| OpenError::Unpublished { name: name.to_string(), reason })?;
         let _ = object.bound.set(bound);
         let attributes = attributes(object.kind(), style).map_err(invalid)?;
-        match client.register(name, publication, attributes, deadline) {
+        match Registration::register(client, name, publication, attributes, deadline) {
             Ok(registration) => {
                 let _ = object.registration.set(registration);
                 Ok(())

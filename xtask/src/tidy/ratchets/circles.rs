@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::krate::Crate;
-use super::names::Target;
+use super::names::{Target, resolve};
 
 /// Which file of a crate imports which, and the line where it does so first.
 pub(super) struct Imports {
@@ -21,7 +21,7 @@ impl Imports {
         let mut imports = Imports { edges: BTreeMap::new() };
         for (index, module) in krate.modules.iter().enumerate() {
             for import in module.imports.iter().filter(|import| !import.is_reexport) {
-                match (krate.resolve(index, &import.path), &import.name) {
+                match (resolve(krate, index, &import.path), &import.name) {
                     (Target::Item(target, _), _) | (Target::Module(target), None) => {
                         imports.add(module.file, krate.modules[target].file, import.line);
                     }
@@ -29,7 +29,7 @@ impl Imports {
                 }
             }
             for mention in &module.mentions {
-                match krate.resolve(index, &mention.path) {
+                match resolve(krate, index, &mention.path) {
                     Target::Item(target, _) => {
                         imports.add(module.file, krate.modules[target].file, mention.line)
                     }

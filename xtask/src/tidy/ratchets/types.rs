@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::super::tree::Tree;
 use super::krate::Crate;
-use super::names::Target;
+use super::names::{Target, resolve};
 
 pub(super) const METHODS_MAX: usize = 40;
 pub(super) const FIELDS_MAX: usize = 20;
@@ -34,7 +34,7 @@ pub(super) fn methods(tree: &Tree, krate: &Crate) -> BTreeMap<String, Size> {
         sizes.insert((definition.module, &definition.name), Size { value, file, line });
     }
     for block in &krate.impls {
-        let (module, name) = match krate.resolve(block.module, &block.path) {
+        let (module, name) = match resolve(krate, block.module, &block.path) {
             Target::Item(module, name) => (module, name),
             // A macro defines the type.
             _ => (block.module, block.path.last().map_or("", |name| name)),
@@ -45,7 +45,7 @@ pub(super) fn methods(tree: &Tree, krate: &Crate) -> BTreeMap<String, Size> {
     }
     let shells = krate.types.iter().filter_map(|shell| Some((shell, shell.shell_of.as_ref()?)));
     for (shell, path) in shells {
-        if let Target::Item(module, name) = krate.resolve(shell.module, path)
+        if let Target::Item(module, name) = resolve(krate, shell.module, path)
             && let Some(own) = sizes.get(&(shell.module, &*shell.name)).map(|size| size.value)
             && let Some(size) = sizes.get_mut(&(module, name))
         {
@@ -60,7 +60,7 @@ pub(super) fn impls(tree: &Tree, krate: &Crate) -> BTreeMap<String, Size> {
     let mut sizes: BTreeMap<(usize, &str), Size> = BTreeMap::new();
     for block in &krate.impls {
         let file = krate.modules[block.module].file;
-        if let Target::Item(module, name) = krate.resolve(block.module, &block.path)
+        if let Target::Item(module, name) = resolve(krate, block.module, &block.path)
             && krate.modules[module].file != file
         {
             let size = sizes.entry((module, name)).or_insert(Size { value: 0, file, line: block.line });

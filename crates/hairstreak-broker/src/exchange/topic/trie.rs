@@ -22,19 +22,21 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use super::active::{Active, KeyWay, ROOT};
 use super::ends::Ends;
 use super::nodes::{NONE, Node, NodeId, Nodes};
 use super::word::{LongWords, Word, words};
+use crate::exchange::binding::{Binding, BindingId};
 use crate::exchange::destination::Destination;
-use crate::exchange::stamps::Stamps;
+use crate::exchange::exchange_type::{ExchangeType, Visit};
 use crate::steps::Steps;
 
-const ROOT: NodeId = 0;
 /// Number of removed nodes whose numbers are not reused.
 const LIMBO_COUNT: usize = 4_096;
 
+/// The bindings of a topic exchange.
 #[derive(Debug)]
-pub(super) struct Trie {
+pub(in crate::exchange) struct Trie {
     nodes: Nodes,
     /// The nodes of words that stand for themselves, by parent and word.
     literals: HashTable<NodeId>,
@@ -47,58 +49,6 @@ pub(super) struct Trie {
     limbo: VecDeque<NodeId>,
     /// Number of nodes removed so far.
     removed_count: u64,
-}
-
-/// The nodes that the words of a key so far lead to.
-#[derive(Debug, Default)]
-struct Active {
-    now: Vec<NodeId>,
-    /// Active nodes of the next step.
-    next: Vec<NodeId>,
-    /// The `#` nodes in `next`.
-    hashes: Stamps,
-}
-
-/// The progress of the match of a key.
-#[derive(Debug, Default)]
-pub(in crate::exchange) struct KeyWay {
-    /// The word that is matched, and the place of the active node.
-    word: usize,
-    index: usize,
-    /// Destinations of the node that are not appended.
-    left: Option<usize>,
-    /// The active nodes, if the key is matched in parts.
-    active: Option<Box<Active>>,
-    /// Number of nodes that had been removed at that time.
-    removed_count: u64,
-}
-
-impl Active {
-    /// The first node is active, with its `#`.
-    fn begin(&mut self, nodes: &Nodes) {
-        self.next.clear();
-        self.hashes.clear();
-        self.add(ROOT, nodes);
-        self.finish_step();
-    }
-
-    /// Makes a node active in the next step, together with its `#`.
-    fn add(&mut self, mut id: NodeId, nodes: &Nodes) {
-        while id != NONE {
-            let Node { hash, word, .. } = nodes[id];
-            if matches!(word, Word::Hash) && !self.hashes.add(id) {
-                return;
-            }
-            self.next.push(id);
-            id = hash;
-        }
-    }
-
-    fn finish_step(&mut self) {
-        self.now.clear();
-        std::mem::swap(&mut self.now, &mut self.next);
-        self.hashes.clear();
-    }
 }
 
 impl Default for Trie {
@@ -118,9 +68,29 @@ impl Default for Trie {
     }
 }
 
+impl ExchangeType for Trie {
+    fn bind(&mut self, _: BindingId, binding: &Binding) {
+        self.add(&binding.key, binding.destination);
+    }
+
+    fn unbind(&mut self, _: BindingId, binding: &Binding) {
+        self.remove(&binding.key, binding.destination);
+    }
+
+    fn route(&mut self, Visit { message, way, steps, found, .. }: Visit<'_>) -> bool {
+        for key in message.keys_from(way.key) {
+            if steps.are_spent() || !self.find(key, &mut way.words, steps, found) {
+                return false;
+            }
+            way.key += 1;
+        }
+        true
+    }
+}
+
 impl Trie {
     /// Adds a destination of a pattern.
-    pub(super) fn add(&mut self, pattern: &[u8], destination: Destination) {
+    fn add(&mut self, pattern: &[u8], destination: Destination) {
         let node = words(pattern).fold(ROOT, |node, word| match self.child(node, word) {
             NONE => self.add_child(node, word),
             child => child,
@@ -129,7 +99,7 @@ impl Trie {
     }
 
     /// Removes a destination of a pattern, and the nodes that are no longer needed.
-    pub(super) fn remove(&mut self, pattern: &[u8], destination: Destination) {
+    fn remove(&mut self, pattern: &[u8], destination: Destination) {
         let mut node = ROOT;
         for word in words(pattern) {
             node = self.child(node, word);
@@ -145,7 +115,7 @@ impl Trie {
 
     /// Appends the destinations of all patterns that match a key. Returns whether these are all. If not, the next call continues at
     /// `way`, with the same key. Between calls patterns may come and go.
-    pub(super) fn find(
+    fn find(
         &mut self,
         key: &[u8],
         way: &mut KeyWay,

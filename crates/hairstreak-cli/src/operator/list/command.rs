@@ -1,42 +1,90 @@
-//! `ListCommand`: the arguments of a command that lists objects of virtual hosts, and does nothing else.
+//! `ListCommand`: the arguments of a command that lists objects, and does something else with them if it gets an action.
 
 use clap::{Args, Subcommand};
+use hairstreak_amqp::escape;
+use serde_json::Value;
 
 use super::arguments::ListArguments;
-use super::print::{Listing, print_list};
+use super::print::{Kind, Listing, print_list};
 use crate::failure::Failure;
+use crate::operator::client::Client;
 use crate::operator::target::TargetArguments;
-use crate::operator::virtual_host::VirtualHostArguments;
 
-/// A command that lists.
+/// The default virtual host of changes.
+const DEFAULT: &str = "/";
+
+/// The virtual host.
 #[derive(Debug, Args)]
-pub struct ListCommand {
+pub struct VirtualHostArguments {
+    /// The virtual host. [default: all of them for a list, / for a change]
+    #[arg(long, value_name = "NAME", global = true)]
+    vhost: Option<String>,
+}
+
+impl VirtualHostArguments {
+    /// The one in which something is changed.
+    pub fn of_change(&self) -> &str {
+        self.vhost.as_deref().unwrap_or(DEFAULT)
+    }
+
+    /// The path of an object in the virtual host of changes.
+    pub fn object_path(&self, list: &str, name: &str) -> String {
+        format!("{list}/{}/{}", escape(self.of_change()), escape(name))
+    }
+}
+
+/// The part of a command's arguments that says in which virtual host the objects are.
+pub trait Scope: Args {
+    /// The virtual host that a list is limited to.
+    fn of_list(&self) -> Option<&str>;
+}
+
+impl Scope for () {
+    fn of_list(&self) -> Option<&str> {
+        None
+    }
+}
+
+impl Scope for VirtualHostArguments {
+    fn of_list(&self) -> Option<&str> {
+        self.vhost.as_deref()
+    }
+}
+
+/// A command that lists, with its actions.
+#[derive(Debug, Args)]
+pub struct ListCommand<S: Scope, A: Subcommand> {
     #[command(subcommand)]
-    action: Option<ListAction>,
+    action: Option<A>,
     #[command(flatten)]
     list: ListArguments,
     #[command(flatten)]
-    pub vhost: VirtualHostArguments,
+    pub scope: S,
     #[command(flatten)]
-    target: TargetArguments,
+    pub target: TargetArguments,
 }
 
-#[derive(Debug, Subcommand)]
-enum ListAction {
-    /// List them, as without an action
-    List(ListArguments),
-}
-
-impl ListCommand {
-    /// Prints the list. Fails if options of the list stand before the word `list`.
-    pub fn print(&self, listing: &Listing<'_>) -> Result<(), Failure> {
+impl<S: Scope, A: Subcommand> ListCommand<S, A> {
+    /// The action, if one is given. Fails if options of the list stand before the action.
+    pub fn action(&self) -> Result<Option<&A>, Failure> {
         self.list.before(self.action.is_some())?;
-        let list = self.action.as_ref().map_or(&self.list, |ListAction::List(behind)| behind);
-        print_list(&self.target.open()?, list, self.target.json, listing)
+        Ok(self.action.as_ref())
     }
 
-    /// The list is for people, not for programs.
-    pub fn is_for_people(&self) -> bool {
-        !self.target.json
+    /// Prints the list. `behind`: the options behind the word `list`, if the word is given.
+    pub fn print(&self, behind: Option<&ListArguments>, kind: &'static Kind) -> Result<(), Failure> {
+        self.print_with(&self.target.open()?, behind, kind, None)
+    }
+
+    /// As [`ListCommand::print`], by this client. `amend` changes an object before it is shown.
+    pub fn print_with(
+        &self,
+        client: &Client,
+        behind: Option<&ListArguments>,
+        kind: &'static Kind,
+        amend: Option<&dyn Fn(&mut Value)>,
+    ) -> Result<(), Failure> {
+        let listing = Listing { kind, vhost: self.scope.of_list(), amend };
+        print_list(client, behind.unwrap_or(&self.list), self.target.json, &listing)
     }
 }

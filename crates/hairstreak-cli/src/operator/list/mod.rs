@@ -6,7 +6,7 @@
 //! - `table`: rows below each other as they come
 //! - `pages`: the API's pages
 //! - `print`: all of them together
-//! - `command`: the arguments of a command that lists, and does nothing else
+//! - `command`: the arguments of a command that lists
 
 mod arguments;
 mod cell;
@@ -18,5 +18,5 @@ mod table;
 
 pub use arguments::ListArguments;
 pub use column::{Column, Form};
-pub use command::ListCommand;
-pub use print::{Listing, Sum, print_list};
+pub use command::{ListCommand, Scope, VirtualHostArguments};
+pub use print::{Kind, Sum};

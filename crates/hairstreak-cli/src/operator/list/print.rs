@@ -20,12 +20,13 @@ use crate::output::announce;
 pub type Sum = (&'static str, &'static str, &'static str);
 
 /// A kind of objects that the API lists.
-pub struct Listing<'a> {
+pub struct Kind {
     /// The objects' name, one and many.
     pub noun: (&'static str, &'static str),
-    pub path: String,
-    /// The virtual host that the list is limited to.
-    pub vhost: Option<&'a str>,
+    /// The API's name of the list.
+    pub list: &'static str,
+    /// The list of one virtual host has a path such as `vhosts/%2F/connections`, and not `connections/%2F`.
+    pub is_below_vhost: bool,
     /// The API gives the list in pages.
     pub is_paged: bool,
     /// The API itself compares names with a regular expression. It does so for some lists that come in pages.
@@ -35,6 +36,36 @@ pub struct Listing<'a> {
     pub columns: &'static [Column],
     /// The sums below the table.
     pub sums: &'static [Sum],
+    /// The field with the name of an exchange. The default exchange has an empty name, and people see another one.
+    pub default_exchange: Option<&'static str>,
+}
+
+impl Kind {
+    /// A kind whose list comes as a whole, under the name of the objects.
+    pub const fn new(
+        noun: (&'static str, &'static str),
+        names: &'static [&'static str],
+        columns: &'static [Column],
+    ) -> Kind {
+        Kind {
+            noun,
+            list: noun.1,
+            is_below_vhost: false,
+            is_paged: false,
+            is_filtered_there: false,
+            names,
+            columns,
+            sums: &[],
+            default_exchange: None,
+        }
+    }
+}
+
+/// The objects of a kind, in one virtual host or in all.
+pub struct Listing<'a> {
+    pub kind: &'static Kind,
+    /// The virtual host that the list is limited to.
+    pub vhost: Option<&'a str>,
     /// Changes an object before it is shown.
     pub amend: Option<&'a dyn Fn(&mut Value)>,
 }
@@ -80,12 +111,12 @@ struct List<'a> {
 
 impl<'a> List<'a> {
     fn new(arguments: &'a ListArguments, is_json: bool, listing: &'a Listing<'a>) -> List<'a> {
-        let known = |path: &str| listing.columns.iter().find(|column| column.path == path);
+        let known = |path: &str| listing.kind.columns.iter().find(|column| column.path == path);
         // A column with the same value in each row is useless.
         let is_shown = |column: &&Column| listing.vhost.is_none() || column.title != "vhost";
         let (columns, titles) = match arguments.columns.as_slice() {
             [] => {
-                let shown = listing.columns.iter().filter(is_shown);
+                let shown = listing.kind.columns.iter().filter(is_shown);
                 shown.map(|column| ((column.path.to_owned(), column.form), column.title.to_owned())).unzip()
             }
             paths => {
@@ -93,7 +124,7 @@ impl<'a> List<'a> {
                 paths.iter().map(|path| ((path.clone(), form(path)), path.clone())).unzip()
             }
         };
-        let (table, sums) = (Table::new(titles), vec![None; listing.sums.len()]);
+        let (table, sums) = (Table::new(titles), vec![None; listing.kind.sums.len()]);
         List { listing, arguments, is_json, columns, table, count: 0, sums }
     }
 
@@ -101,17 +132,21 @@ impl<'a> List<'a> {
         let listing = self.listing;
         let missing = || match listing.vhost {
             Some(vhost) => format!("virtual host '{vhost}' for user '{}'", client.user()),
-            None => format!("list of {} at {}", listing.noun.1, client.url()),
+            None => format!("list of {} at {}", listing.kind.noun.1, client.url()),
         };
         let query = self.query();
-        for_each_page(client, &query, listing.is_paged, missing, &mut |objects| self.take(objects))?;
+        for_each_page(client, &query, listing.kind.is_paged, missing, &mut |objects| self.take(objects))?;
         if self.is_json { Ok(()) } else { print(&format!("{}\n", one_line(&self.end()))) }
     }
 
     /// The path with the work left to the API: it sorts, leaves fields out, and compares names.
     fn query(&self) -> String {
-        let Listing { path, names, sums, .. } = self.listing;
-        let mut query = format!("{path}?");
+        let Kind { list, names, sums, .. } = self.listing.kind;
+        let mut query = match self.listing.vhost.map(escape) {
+            None => format!("{list}?"),
+            Some(vhost) if self.listing.kind.is_below_vhost => format!("vhosts/{vhost}/{list}?"),
+            Some(vhost) => format!("{list}/{vhost}?"),
+        };
         let mut push = |option: String| query.push_str(&option);
         if !self.arguments.columns.is_empty() || !self.is_json {
             let wanted = self.columns.iter().map(|(path, _)| path.as_str());
@@ -140,7 +175,7 @@ impl<'a> List<'a> {
 
     /// The filter that the API applies.
     fn there(&self) -> Option<&'a Filter> {
-        self.arguments.filter.as_ref().filter(|_| self.listing.is_filtered_there)
+        self.arguments.filter.as_ref().filter(|_| self.listing.kind.is_filtered_there)
     }
 
     fn take(&mut self, objects: Vec<Value>) -> Result<(), Failure> {
@@ -154,8 +189,13 @@ impl<'a> List<'a> {
             if let Some(amend) = self.listing.amend {
                 amend(&mut object);
             }
+            if let Some(field) = self.listing.kind.default_exchange.filter(|_| !self.is_json)
+                && let Some(name) = object.get_mut(field).filter(|name| name.as_str() == Some(""))
+            {
+                *name = "(default)".into();
+            }
             self.count += 1;
-            for (sum, (path, ..)) in self.sums.iter_mut().zip(self.listing.sums) {
+            for (sum, (path, ..)) in self.sums.iter_mut().zip(self.listing.kind.sums) {
                 let value = value_at(&object, path).and_then(Value::as_u64);
                 *sum = value.map_or(*sum, |value| Some(sum.unwrap_or(0).saturating_add(value)));
             }
@@ -175,7 +215,7 @@ impl<'a> List<'a> {
         let Some(filter) = self.arguments.filter.as_ref().filter(|_| self.there().is_none()) else {
             return Ok(true);
         };
-        for name in self.listing.names {
+        for name in self.listing.kind.names {
             if let Some(Value::String(text)) = value_at(object, name)
                 && filter.matches(text)?
             {
@@ -201,7 +241,7 @@ impl<'a> List<'a> {
 
     /// The line below the table.
     fn end(&self) -> String {
-        let (one, many) = self.listing.noun;
+        let (one, many) = self.listing.kind.noun;
         let noun = if self.count == 1 { one } else { many };
         let count = if self.count == 0 { "no".to_owned() } else { grouped(self.count) };
         let place = self.listing.vhost.map(|vhost| format!(" in virtual host '{vhost}'")).unwrap_or_default();
@@ -211,7 +251,7 @@ impl<'a> List<'a> {
             let noun = if *sum == Some(1) { one } else { many };
             sum.map(|sum| format!("{} {noun}", grouped(sum)))
         };
-        let sums: Vec<String> = self.sums.iter().zip(self.listing.sums).filter_map(named).collect();
+        let sums: Vec<String> = self.sums.iter().zip(self.listing.kind.sums).filter_map(named).collect();
         let sums = if sums.is_empty() { String::new() } else { format!(": {}", sums.join(", ")) };
         format!("{count} {noun}{place}{filter}{sums}")
     }

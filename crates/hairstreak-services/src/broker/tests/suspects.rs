@@ -1,6 +1,7 @@
 //! Tests of requests that kill their workers, and of the requests beside them.
 
 use super::*;
+use crate::broker::suspects::suspicion;
 
 /// Returns the numbers of client a's requests with this command.
 fn numbers(said: &[String], command: &str) -> Vec<u64> {
@@ -74,7 +75,7 @@ fn what_travels_alone_waits_for_a_worker_to_be_free_and_others_go_on() {
 fn the_more_workers_had_a_request_the_less_company_it_has_and_the_last_one_has_it_alone() {
     let steps = |deliveries_max: u16| {
         let limits = Limits { deliveries_max, ..Limits::default() };
-        (0..8).map(|deliveries| limits.suspicion(deliveries)).collect::<Vec<_>>()
+        (0..8).map(|deliveries| suspicion(&limits, deliveries)).collect::<Vec<_>>()
     };
     let (none, most, few, alone) = (None, Some(0), Some(1), Some(2));
     assert_eq!(steps(5), [none, none, most, few, alone, alone, alone, alone]);

@@ -19,8 +19,8 @@ use hairstreak_wire::directory::{
 use rustix::rand::GetRandomFlags;
 use thiserror::Error;
 
-use super::follow::Followed;
-use super::registration::Held;
+use super::follow::{Followed, ask_for_followed, handle_followed};
+use super::registration::{Held, handle_renewal, renew};
 use crate::admission::Admission;
 use crate::credentials::Credentials;
 
@@ -272,8 +272,8 @@ impl Client {
                     let _ = call.send(reply);
                 }
             }
-            b'r' => self.handle_renewal(number, &reply),
-            b'f' => self.handle_followed(number, reply),
+            b'r' => handle_renewal(self, number, &reply),
+            b'f' => handle_followed(self, number, reply),
             _ => {}
         }
     }
@@ -356,8 +356,8 @@ fn run(dealer: &Dealer, client: &Weak<Client>) {
         if !is_connected {
             continue;
         }
-        strong.renew();
-        strong.ask_for_followed();
+        renew(&strong);
+        ask_for_followed(&strong);
         drop(strong);
         let end = Instant::now() + ROUND;
         loop {

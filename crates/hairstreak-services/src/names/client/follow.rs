@@ -26,46 +26,44 @@ pub struct Follow {
     number: u64,
 }
 
-impl Client {
+impl Follow {
     /// Follows a name that was found at `endpoint`.
-    pub fn follow(
-        self: &Arc<Client>,
+    pub fn start(
+        client: &Arc<Client>,
         name: &Name,
         endpoint: &Endpoint,
         go: impl Fn(&Endpoint, &Endpoint) -> bool + Send + Sync + 'static,
     ) -> Follow {
-        let number = self.next_number();
+        let number = client.next_number();
         let followed = Followed { name: name.clone(), endpoint: endpoint.clone(), go: Arc::new(go) };
-        self.state().followed.insert(number, followed);
-        Follow { client: Arc::clone(self), number }
+        client.state().followed.insert(number, followed);
+        Follow { client: Arc::clone(client), number }
     }
+}
 
-    /// Looks up every followed name.
-    pub(super) fn ask_for_followed(&self) {
-        let names: Vec<(u64, Name)> = {
-            let state = self.state();
-            state.followed.iter().map(|(number, followed)| (*number, followed.name.clone())).collect()
-        };
-        for (number, name) in names {
-            self.send(Purpose::Follow, number, &Request::Lookup { name, wait_ms: 0 });
-        }
+/// Looks up every followed name.
+pub(super) fn ask_for_followed(client: &Client) {
+    let names: Vec<(u64, Name)> = {
+        let state = client.state();
+        state.followed.iter().map(|(number, followed)| (*number, followed.name.clone())).collect()
+    };
+    for (number, name) in names {
+        client.send(Purpose::Follow, number, &Request::Lookup { name, wait_ms: 0 });
     }
+}
 
-    /// Handles the reply for a followed name.
-    pub(super) fn handle_followed(&self, number: u64, reply: Reply) {
-        let Reply::Found { endpoint: to, .. } = reply else { return };
-        let (from, go) = match self.state().followed.get(&number) {
-            Some(followed) if followed.endpoint != to => {
-                (followed.endpoint.clone(), Arc::clone(&followed.go))
-            }
-            _ => return,
-        };
-        // The callee takes the lock of an engine. The lock of the client is not held meanwhile.
-        if go(&from, &to)
-            && let Some(followed) = self.state().followed.get_mut(&number)
-        {
-            followed.endpoint = to;
-        }
+/// Handles the reply for a followed name.
+pub(super) fn handle_followed(client: &Client, number: u64, reply: Reply) {
+    let Reply::Found { endpoint: to, .. } = reply else { return };
+    let (from, go) = match client.state().followed.get(&number) {
+        Some(followed) if followed.endpoint != to => (followed.endpoint.clone(), Arc::clone(&followed.go)),
+        _ => return,
+    };
+    // The callee takes the lock of an engine. The lock of the client is not held meanwhile.
+    if go(&from, &to)
+        && let Some(followed) = client.state().followed.get_mut(&number)
+    {
+        followed.endpoint = to;
     }
 }
 

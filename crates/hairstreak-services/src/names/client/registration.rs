@@ -41,64 +41,61 @@ pub struct Registration {
     number: u64,
 }
 
-impl Client {
+impl Registration {
     /// Registers a name, and repeats the request until the directory answers or `deadline` has passed.
     pub fn register(
-        self: &Arc<Client>,
+        client: &Arc<Client>,
         name: &Name,
         publication: Publication,
         attributes: Attributes,
         deadline: Instant,
     ) -> Result<Registration, RegisterError> {
-        let mut held = Held { name: name.clone(), publication, attributes, is_confirmed: true };
+        let held = Held { name: name.clone(), publication, attributes, is_confirmed: true };
         // The endpoint may depend on the connection, so each attempt computes it again.
         held.publication.endpoint(None)?;
-        match self.ask_until(deadline, || self.registration_of(&held))? {
+        match client.ask_until(deadline, || registration_of(client, &held))? {
             Reply::Ok { .. } => {}
             Reply::Duplicate { endpoint, .. } => return Err(RegisterError::Duplicate(endpoint.to_string())),
-            other => return Err(AskError::refused(self, other).into()),
+            other => return Err(AskError::refused(client, other).into()),
         }
-        held.is_confirmed = true;
-        let number = self.next_number();
-        self.state().held.insert(number, held);
-        Ok(Registration { client: Arc::clone(self), number })
+        let number = client.next_number();
+        client.state().held.insert(number, held);
+        Ok(Registration { client: Arc::clone(client), number })
     }
 
-    /// Returns the request to register. `None` while the address of this machine is unknown.
-    pub(super) fn registration_of(&self, held: &Held) -> Option<Request> {
-        Some(Request::Register(Entry {
-            name: held.name.clone(),
-            owner: self.owner(),
-            lease_ms: LEASE_MS,
-            endpoint: held.publication.endpoint(self.local_address()?).ok()?,
-            attributes: held.attributes.clone(),
-        }))
-    }
-
-    /// Renews every registration. The lock is held, so that no renewal follows a farewell.
-    pub(super) fn renew(&self) {
-        for (number, held) in &self.state().held {
-            if let Some(request) = self.registration_of(held) {
-                self.send(Purpose::Renewal, *number, &request);
-            }
-        }
-    }
-
-    /// Handles the reply to a renewal.
-    pub(super) fn handle_renewal(&self, number: u64, reply: &Reply) {
-        if let Some(held) = self.state().held.get_mut(&number) {
-            held.is_confirmed = matches!(reply, Reply::Ok { .. });
-        }
-    }
-}
-
-impl Registration {
     /// Returns whether the directory confirmed the name at the last renewal. The directory refuses if this component
     /// was cut off for longer than its lease and another one took the name.
     pub fn is_confirmed(&self) -> bool {
         // The lock belongs to the parent. A forked child does not touch it.
         !self.client.is_forked()
             && self.client.state().held.get(&self.number).is_some_and(|held| held.is_confirmed)
+    }
+}
+
+/// Returns the request to register. `None` while the address of this machine is unknown.
+fn registration_of(client: &Client, held: &Held) -> Option<Request> {
+    Some(Request::Register(Entry {
+        name: held.name.clone(),
+        owner: client.owner(),
+        lease_ms: LEASE_MS,
+        endpoint: held.publication.endpoint(client.local_address()?).ok()?,
+        attributes: held.attributes.clone(),
+    }))
+}
+
+/// Renews every registration. The lock is held, so that no renewal follows a farewell.
+pub(super) fn renew(client: &Client) {
+    for (number, held) in &client.state().held {
+        if let Some(request) = registration_of(client, held) {
+            client.send(Purpose::Renewal, *number, &request);
+        }
+    }
+}
+
+/// Handles the reply to a renewal.
+pub(super) fn handle_renewal(client: &Client, number: u64, reply: &Reply) {
+    if let Some(held) = client.state().held.get_mut(&number) {
+        held.is_confirmed = matches!(reply, Reply::Ok { .. });
     }
 }
 

@@ -27,6 +27,33 @@ const ANY: &str = "2.5.29.37.0";
 /// The type of a common name.
 const COMMON_NAME: &str = "2.5.4.3";
 
+/// The methods of both verifiers that `by_root` answers: the certificate was given or not, its key signs alike.
+macro_rules! signatures_by_root {
+    () => {
+        fn verify_tls12_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.by_root.verify_tls12_signature(message, certificate, signature)
+        }
+
+        fn verify_tls13_signature(
+            &self,
+            message: &[u8],
+            certificate: &CertificateDer<'_>,
+            signature: &DigitallySignedStruct,
+        ) -> Result<HandshakeSignatureValid, Error> {
+            self.by_root.verify_tls13_signature(message, certificate, signature)
+        }
+
+        fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+            self.by_root.supported_verify_schemes()
+        }
+    };
+}
+
 /// The certificates of servers that a client accepts.
 #[derive(Debug)]
 pub(super) struct ServerTrust {
@@ -66,27 +93,7 @@ impl ServerCertVerifier for ServerTrust {
         Ok(ServerCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.by_root.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.by_root.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.by_root.supported_verify_schemes()
-    }
+    signatures_by_root!();
 }
 
 /// The certificates of clients that a server accepts.
@@ -135,27 +142,7 @@ impl ClientCertVerifier for ClientTrust {
         Ok(ClientCertVerified::assertion())
     }
 
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.by_root.verify_tls12_signature(message, certificate, signature)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        self.by_root.verify_tls13_signature(message, certificate, signature)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.by_root.supported_verify_schemes()
-    }
+    signatures_by_root!();
 }
 
 /// Checks the dates and the purpose of a certificate that was given.

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::check::check_table;
-use super::decode::decode_table;
-use super::split::{Field, Fields};
+use super::split::{Field, Fields, check_table};
 use super::value::{FieldTable, FieldValue};
 use crate::amqp::error::DecodeError;
 
@@ -65,7 +63,7 @@ impl EncodedTable {
     /// Returns the value of the first field with that name.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<FieldValue> {
         let name = name.as_ref();
-        self.fields().find(|field| field.name == name)?.decode().ok()
+        FieldValue::decode(self.fields().find(|field| field.name == name)?).ok()
     }
 
     /// Returns the fields with names that `is_wanted` accepts, the first one of each name.
@@ -73,7 +71,7 @@ impl EncodedTable {
         let mut table = FieldTable::new();
         for field in self.fields().filter(|field| is_wanted(field.name)) {
             if table.get(field.name).is_none()
-                && let Ok(value) = field.decode()
+                && let Ok(value) = FieldValue::decode(field)
             {
                 table.push(field.name, value);
             }
@@ -83,7 +81,7 @@ impl EncodedTable {
 
     /// Returns all fields, decoded.
     pub fn decode(&self) -> FieldTable {
-        decode_table(&self.fields).unwrap_or_default()
+        FieldTable::decode_fields(&self.fields).unwrap_or_default()
     }
 
     /// Checks the table as [`FieldTable::check`] does.

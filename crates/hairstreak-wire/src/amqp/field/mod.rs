@@ -6,21 +6,15 @@
 //! array:  size (4) | { type letter (1) | value } ...
 //! ```
 //!
-//! - `value`: `FieldTable` and `FieldValue`
-//! - `split`: undecoded fields, without allocation
-//! - `check`: checks of a whole table, without allocation
-//! - `decode`, `encode`: owned tables from bytes, and back
+//! - `value`: `FieldTable` and `FieldValue`, from bytes and back
+//! - `split`: undecoded fields and the check of a whole table, without allocation
 //! - `encoded`: `EncodedTable`, a stored table
 
-mod check;
-mod decode;
-mod encode;
 mod encoded;
 mod split;
 mod value;
 
-pub(super) use check::check_table;
-pub(super) use decode::decode_table;
 pub use encoded::EncodedTable;
-pub use split::{Field, Fields, Values};
-pub use value::{DEPTH_MAX, FIELD_COUNT_MAX, FieldTable, FieldValue};
+pub(super) use split::check_table;
+pub use split::{DEPTH_MAX, FIELD_COUNT_MAX, Field, Fields, Values};
+pub use value::{FieldTable, FieldValue};

@@ -1,8 +1,14 @@
-//! `Fields`, `Values` and `Field`: the undecoded content of a table or an array. Nothing is allocated, and nested
-//! tables and arrays are not inspected.
+//! `Fields`, `Values` and `Field`: the undecoded content of a table or an array, and its check. Nothing is allocated. The
+//! iterators do not inspect nested tables and arrays. The check bounds their depth and the number of fields.
 
 use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
+
+/// Deepest nesting of tables and arrays. The outermost table has depth 1.
+pub const DEPTH_MAX: usize = 64;
+
+/// Largest number of fields of a table, including those of the tables and arrays in it.
+pub const FIELD_COUNT_MAX: usize = 65_536;
 
 /// A field of a table, or a value of an array. A value of an array has an empty name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,4 +106,45 @@ fn next<'a>(
         DecodeError::Cut => DecodeError::CutTable,
         error => error,
     }))
+}
+
+/// Checks a table without its size, including all tables and arrays in it.
+pub(in crate::amqp) fn check_table(fields: &[u8]) -> Result<(), DecodeError> {
+    Check { field_count: 0 }.fields(Fields::new(fields), 1)
+}
+
+/// Checks the tables and arrays in a value.
+pub(super) fn check_value(field: Field<'_>) -> Result<(), DecodeError> {
+    Check { field_count: 0 }.fields(std::iter::once(Ok(field)), 0)
+}
+
+struct Check {
+    /// Number of fields so far.
+    field_count: usize,
+}
+
+impl Check {
+    /// Checks the fields of a table or an array at that depth.
+    fn fields<'a>(
+        &mut self,
+        fields: impl Iterator<Item = Result<Field<'a>, DecodeError>>,
+        depth: usize,
+    ) -> Result<(), DecodeError> {
+        if depth > DEPTH_MAX {
+            return Err(DecodeError::TooDeep);
+        }
+        for field in fields {
+            let field = field?;
+            self.field_count += 1;
+            if self.field_count > FIELD_COUNT_MAX {
+                return Err(DecodeError::TooManyFields);
+            }
+            match field.letter {
+                b'F' => self.fields(Fields::new(field.value), depth + 1)?,
+                b'A' => self.fields(Values::new(field.value), depth + 1)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
 }

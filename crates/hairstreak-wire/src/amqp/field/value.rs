@@ -1,18 +1,16 @@
-//! `FieldTable` and `FieldValue`: named values of many types, owned. Encoding is in `encode`, decoding in `decode`.
+//! `FieldTable` and `FieldValue`: named values of many types, owned, with their encoding and decoding. A table is checked
+//! as a whole before any allocation for it.
 
-use crate::amqp::strings::SHORT_STRING_SIZE_MAX;
-
-/// Deepest nesting of tables and arrays. The outermost table has depth 1.
-pub const DEPTH_MAX: usize = 64;
-
-/// Largest number of fields of a table, including those of the tables and arrays in it.
-pub const FIELD_COUNT_MAX: usize = 65_536;
+use super::split::{Field, Fields, Values, check_table, check_value};
+use crate::amqp::cursor::Cursor;
+use crate::amqp::error::DecodeError;
+use crate::amqp::strings::{SHORT_STRING_SIZE_MAX, put_long_string, put_short_string, put_sized};
 
 /// Named values in the order in which they were sent or inserted. If a peer sends a name twice, the first one counts,
 /// as in RabbitMQ.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FieldTable {
-    pub(super) fields: Vec<(Box<[u8]>, FieldValue)>,
+    fields: Vec<(Box<[u8]>, FieldValue)>,
 }
 
 /// A value of a field table or an array. The letters are RabbitMQ's. For integers they differ from the
@@ -114,6 +112,50 @@ impl FieldTable {
     pub fn is_empty(&self) -> bool {
         self.fields.is_empty()
     }
+
+    /// Decodes a table that begins with its size and fills `bytes`.
+    pub fn decode(bytes: &[u8]) -> Result<FieldTable, DecodeError> {
+        let mut cursor = Cursor(bytes);
+        let fields = cursor.long_string()?;
+        cursor.finish()?;
+        FieldTable::decode_fields(fields)
+    }
+
+    /// Decodes a table without its size.
+    pub(in crate::amqp) fn decode_fields(fields: &[u8]) -> Result<FieldTable, DecodeError> {
+        check_table(fields)?;
+        decode_checked(fields)
+    }
+
+    /// Checks that [`FieldTable::decode`] can decode the encoded table again. A decoded table has passed this check.
+    ///
+    /// # Errors
+    ///
+    /// Tables and arrays are nested too deep, or there are too many fields.
+    pub fn check(&self) -> Result<(), DecodeError> {
+        let mut fields = Vec::new();
+        self.encode_fields(&mut fields);
+        check_table(&fields)
+    }
+
+    /// Appends the table, its size first.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_sized(out, |out| self.encode_fields(out));
+    }
+
+    /// Appends the fields without the size of the table.
+    pub fn encode_fields(&self, out: &mut Vec<u8>) {
+        self.iter().for_each(|(name, value)| value.encode_field(name, out));
+    }
+}
+
+/// Decodes a checked table without its size.
+fn decode_checked(fields: &[u8]) -> Result<FieldTable, DecodeError> {
+    let fields = Fields::new(fields).map(|field| {
+        let field = field?;
+        Ok((field.name.into(), FieldValue::decode_checked(field)?))
+    });
+    Ok(FieldTable { fields: fields.collect::<Result<_, _>>()? })
 }
 
 impl<N: AsRef<[u8]>, V: Into<FieldValue>> FromIterator<(N, V)> for FieldTable {
@@ -174,48 +216,36 @@ impl FieldValue {
     }
 
     /// Returns the letter of the type.
+    #[inline]
     pub fn letter(&self) -> u8 {
-        match self {
-            FieldValue::Bool(_) => b't',
-            FieldValue::I8(_) => b'b',
-            FieldValue::U8(_) => b'B',
-            FieldValue::I16(_) => b's',
-            FieldValue::U16(_) => b'u',
-            FieldValue::I32(_) => b'I',
-            FieldValue::U32(_) => b'i',
-            FieldValue::I64(_) => b'l',
-            FieldValue::F32(_) => b'f',
-            FieldValue::F64(_) => b'd',
-            FieldValue::Decimal { .. } => b'D',
-            FieldValue::LongString(_) => b'S',
-            FieldValue::Array(_) => b'A',
-            FieldValue::Timestamp(_) => b'T',
-            FieldValue::Table(_) => b'F',
-            FieldValue::Void => b'V',
-            FieldValue::Bytes(_) => b'x',
-        }
+        self.kind().0
     }
 
     /// Returns RabbitMQ's name of the type in its texts, such as `longstr`.
     pub fn type_name(&self) -> &'static str {
+        self.kind().1
+    }
+
+    #[inline]
+    fn kind(&self) -> (u8, &'static str) {
         match self {
-            FieldValue::Bool(_) => "bool",
-            FieldValue::I8(_) => "byte",
-            FieldValue::U8(_) => "unsignedbyte",
-            FieldValue::I16(_) => "short",
-            FieldValue::U16(_) => "unsignedshort",
-            FieldValue::I32(_) => "signedint",
-            FieldValue::U32(_) => "unsignedint",
-            FieldValue::I64(_) => "long",
-            FieldValue::F32(_) => "float",
-            FieldValue::F64(_) => "double",
-            FieldValue::Decimal { .. } => "decimal",
-            FieldValue::LongString(_) => "longstr",
-            FieldValue::Array(_) => "array",
-            FieldValue::Timestamp(_) => "timestamp",
-            FieldValue::Table(_) => "table",
-            FieldValue::Void => "void",
-            FieldValue::Bytes(_) => "binary",
+            FieldValue::Bool(_) => (b't', "bool"),
+            FieldValue::I8(_) => (b'b', "byte"),
+            FieldValue::U8(_) => (b'B', "unsignedbyte"),
+            FieldValue::I16(_) => (b's', "short"),
+            FieldValue::U16(_) => (b'u', "unsignedshort"),
+            FieldValue::I32(_) => (b'I', "signedint"),
+            FieldValue::U32(_) => (b'i', "unsignedint"),
+            FieldValue::I64(_) => (b'l', "long"),
+            FieldValue::F32(_) => (b'f', "float"),
+            FieldValue::F64(_) => (b'd', "double"),
+            FieldValue::Decimal { .. } => (b'D', "decimal"),
+            FieldValue::LongString(_) => (b'S', "longstr"),
+            FieldValue::Array(_) => (b'A', "array"),
+            FieldValue::Timestamp(_) => (b'T', "timestamp"),
+            FieldValue::Table(_) => (b'F', "table"),
+            FieldValue::Void => (b'V', "void"),
+            FieldValue::Bytes(_) => (b'x', "binary"),
         }
     }
 
@@ -229,6 +259,82 @@ impl FieldValue {
                 (Some(one), Some(other)) => one == other,
                 _ => self == other,
             },
+        }
+    }
+
+    /// Decodes the value of a field.
+    ///
+    /// # Errors
+    ///
+    /// The type is unknown, or the value does not fit its type. Tables and arrays are nested too deep, or there are
+    /// too many fields.
+    pub fn decode(field: Field<'_>) -> Result<FieldValue, DecodeError> {
+        check_value(field)?;
+        FieldValue::decode_checked(field)
+    }
+
+    /// Decodes a value, whose tables and arrays are checked.
+    fn decode_checked(field: Field<'_>) -> Result<FieldValue, DecodeError> {
+        let mut cursor = Cursor(field.value);
+        Ok(match field.letter {
+            b't' => FieldValue::Bool(cursor.octet()? != 0),
+            b'b' => FieldValue::I8(i8::from_be_bytes(cursor.array()?)),
+            b'B' => FieldValue::U8(cursor.octet()?),
+            b's' => FieldValue::I16(i16::from_be_bytes(cursor.array()?)),
+            b'u' => FieldValue::U16(u16::from_be_bytes(cursor.array()?)),
+            b'I' => FieldValue::I32(i32::from_be_bytes(cursor.array()?)),
+            b'i' => FieldValue::U32(u32::from_be_bytes(cursor.array()?)),
+            b'l' | b'L' => FieldValue::I64(i64::from_be_bytes(cursor.array()?)),
+            b'f' => FieldValue::F32(f32::from_be_bytes(cursor.array()?)),
+            b'd' => FieldValue::F64(f64::from_be_bytes(cursor.array()?)),
+            b'T' => FieldValue::Timestamp(u64::from_be_bytes(cursor.array()?)),
+            b'D' => {
+                FieldValue::Decimal { scale: cursor.octet()?, value: u32::from_be_bytes(cursor.array()?) }
+            }
+            b'S' => FieldValue::LongString(field.value.into()),
+            b'x' => FieldValue::Bytes(field.value.into()),
+            b'F' => FieldValue::Table(decode_checked(field.value)?),
+            b'A' => FieldValue::Array(
+                Values::new(field.value)
+                    .map(|value| FieldValue::decode_checked(value?))
+                    .collect::<Result<_, _>>()?,
+            ),
+            b'V' => FieldValue::Void,
+            letter => return Err(DecodeError::UnknownFieldType { letter }),
+        })
+    }
+
+    /// Appends a field of that name with this value.
+    pub(super) fn encode_field(&self, name: &[u8], out: &mut Vec<u8>) {
+        put_short_string(name, out);
+        self.encode(out);
+    }
+
+    /// Appends the letter of the type, and the value.
+    fn encode(&self, out: &mut Vec<u8>) {
+        out.push(self.letter());
+        match self {
+            FieldValue::Bool(value) => out.push(u8::from(*value)),
+            FieldValue::I8(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::U8(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::I16(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::U16(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::I32(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::U32(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::I64(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::F32(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::F64(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::Timestamp(value) => out.extend_from_slice(&value.to_be_bytes()),
+            FieldValue::Decimal { scale, value } => {
+                out.push(*scale);
+                out.extend_from_slice(&value.to_be_bytes());
+            }
+            FieldValue::Void => {}
+            FieldValue::LongString(bytes) | FieldValue::Bytes(bytes) => put_long_string(bytes, out),
+            FieldValue::Table(table) => table.encode(out),
+            FieldValue::Array(values) => {
+                put_sized(out, |out| values.iter().for_each(|value| value.encode(out)));
+            }
         }
     }
 }

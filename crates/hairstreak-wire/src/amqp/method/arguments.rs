@@ -5,7 +5,7 @@
 
 use crate::amqp::cursor::Cursor;
 use crate::amqp::error::DecodeError;
-use crate::amqp::field::{FieldTable, decode_table};
+use crate::amqp::field::FieldTable;
 use crate::amqp::frame::{FRAME_END, FRAME_HEADER_SIZE, FrameKind, encode_frame_header};
 use crate::amqp::strings::{put_long_string, put_short_string};
 
@@ -81,7 +81,7 @@ impl<'a> ArgumentReader<'a> {
     }
 
     pub(super) fn table(&mut self) -> Result<FieldTable, DecodeError> {
-        self.aligned().long_string().and_then(decode_table)
+        self.aligned().long_string().and_then(FieldTable::decode_fields)
     }
 
     #[inline(always)]
