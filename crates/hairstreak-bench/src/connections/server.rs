@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
 use hairstreak_transport::{Listener, Stream};
 use serde::{Deserialize, Serialize};
@@ -45,12 +45,8 @@ pub fn take_part(task: &str) -> Result<()> {
             let _ = orders.recv();
         }
         ServerKind::Node => {
-            let options = ServeOptions {
-                bind: Vec::new(),
-                services_bind: vec!["tcp://127.0.0.1:*".to_owned()],
-                ..ServeOptions::default()
-            };
-            let server = Server::start(options)?;
+            let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
+            let server = Server::start(NodeConfig { services_bind, ..NodeConfig::default() })?;
             bound(server.service_endpoints().iter().map(ToString::to_string).collect())?;
             let _ = orders.recv();
         }

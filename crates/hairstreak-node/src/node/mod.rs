@@ -13,7 +13,6 @@ mod journal;
 mod lingering;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
-mod options;
 mod outlets;
 mod parking;
 mod pass;
@@ -36,7 +35,6 @@ pub use journal::{Commit, Journal, JournalError};
 pub use lingering::Lingering;
 pub use lingering::LingeringPlace;
 pub use node::Node;
-pub use options::{AmqpOptions, FirstUser};
 pub use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
 pub use pass::Pass;
 pub use received::Received;

@@ -102,9 +102,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::config::NodeConfig;
     use crate::definitions::Document;
-    use crate::node::AmqpOptions;
-    use crate::operator::{DataPlace, definitions, importing, open};
+    use crate::operator::{definitions, importing, open};
 
     fn import(node: &Node, file: &Value) {
         let document = Document::parse(file.to_string().as_bytes(), None).unwrap();
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn a_change_that_cannot_be_written_is_taken_back() {
         let path = std::env::temp_dir().join(format!("hairstreak-taking-back-{}", std::process::id()));
-        let place = DataPlace { path: path.clone(), node_name: "node".into() };
-        let node = Arc::new(open(&AmqpOptions::default(), Some(&place)).unwrap());
+        let config = NodeConfig { data_dir: Some(path.clone()), ..NodeConfig::default() };
+        let node = Arc::new(open(&config).unwrap());
         take_back_what_fails(&node);
         import(
             &node,

@@ -7,7 +7,7 @@ use std::thread;
 use anyhow::{Context as _, Result, bail};
 use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
-use hairstreak_node::{ServeOptions, Server, ServiceOptions};
+use hairstreak_node::{NodeConfig, Server, ServiceOptions};
 
 use super::super::plan::{Scheme, ServiceCase};
 use super::super::sample::{Measurement, Role, Task};
@@ -64,13 +64,9 @@ fn serve(is_stocked: bool) -> Result<Infallible> {
     if is_stocked {
         services.limits.plain_capacity = PLAIN_CAPACITY;
     }
-    let options = ServeOptions {
-        services,
-        bind: Vec::new(),
-        services_bind: vec![ANY_PORT.to_owned()],
-        ..ServeOptions::default()
-    };
-    let server = Server::start(options).map_err(failed("Server::start"))?;
+    let services_bind = vec![ANY_PORT.to_owned()];
+    let server = Server::start(NodeConfig { services_bind, services, ..NodeConfig::default() })
+        .map_err(failed("Server::start"))?;
     let endpoints = server.service_endpoints().iter().map(ToString::to_string).collect();
     Answer::<Measurement>::Bound(endpoints).print()?;
     loop {
