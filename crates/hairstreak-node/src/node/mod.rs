@@ -20,7 +20,6 @@ mod passes;
 mod received;
 mod recording;
 mod refused_logins;
-mod refusing;
 mod settings;
 mod shared_host;
 mod subject;

@@ -10,7 +10,7 @@ use super::error::OperatorError;
 use super::users::{self, By};
 use super::{configured_users, importing, restoring, taking_effect, virtual_hosts};
 use crate::config::NodeConfig;
-use crate::definitions::{Definition, DefinitionError, Document, Kind, VirtualHostDefinition};
+use crate::definitions::{Definition, DefinitionError, Kind, VirtualHostDefinition, read_document};
 use crate::node::{Journal, Node};
 
 /// A failure to start a node from its data directory.
@@ -118,7 +118,7 @@ pub fn reload(node: &Node, config: &NodeConfig) -> Result<(), BootError> {
 fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     let wrong = |reason: String| BootError::Definition { place: path.into(), reason };
     let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
+    let document = read_document(&text, None).map_err(|error| wrong(error.to_string()))?;
     // Items that are refused are in the log, and do not keep the node from its start.
     importing::import(node, document, By::Node).map_err(|error| wrong(error.to_string()))?;
     Ok(())

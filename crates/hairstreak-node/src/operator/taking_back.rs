@@ -103,11 +103,11 @@ mod tests {
 
     use super::*;
     use crate::config::NodeConfig;
-    use crate::definitions::Document;
+    use crate::definitions::read_document;
     use crate::operator::{definitions, importing, open};
 
     fn import(node: &Node, file: &Value) {
-        let document = Document::parse(file.to_string().as_bytes(), None).unwrap();
+        let document = read_document(file.to_string().as_bytes(), None).unwrap();
         let imported = importing::import(node, document, By::Operator).unwrap();
         assert_eq!(imported.refusal(), None);
     }
@@ -176,7 +176,7 @@ mod tests {
         let queue = json!({"name": "q", "vhost": "new", "durable": true});
         let file = json!({"vhosts": [host], "queues": [queue]}).to_string();
         // The host may be deleted already when the queue comes.
-        let document = Document::parse(file.as_bytes(), None).unwrap();
+        let document = read_document(file.as_bytes(), None).unwrap();
         drop(importing::import(&node, document, By::Operator).unwrap());
         for variant in [3, 4] {
             import(&node, &json!({"policies": [items("v", variant)[7].1.clone()]}));

@@ -105,7 +105,7 @@ fn imported(
     if text.is_empty() {
         return Ok(Imported::default());
     }
-    let document = Document::parse(text, vhost).map_err(|error| match error {
+    let document = read_document(text, vhost).map_err(|error| match error {
         DocumentError::NoObject(reason) => ApiError::bad_request(format!("failed_to_parse_json: {reason}")),
         error @ DocumentError::Item { .. } => ApiError::bad_request(error.to_string()),
     })?;

@@ -227,7 +227,7 @@ fn a_protected_user_is_not_changed_by_any_request() {
     assert_eq!(client.get("/api/users/guest")["name"], "guest");
     assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 1);
     // The node's own configuration is no request.
-    let document = hairstreak_node::definitions::Document::parse(file.to_string().as_bytes(), None).unwrap();
+    let document = hairstreak_node::definitions::read_document(file.to_string().as_bytes(), None).unwrap();
     let imported = hairstreak_node::operator::importing::import(
         &node.node,
         document,
