@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_node::definitions::{Document, DocumentError};
+use hairstreak_node::definitions::{DocumentError, read_document};
 use hairstreak_node::operator::importing::{self, Imported};
 use hairstreak_node::operator::users::By;
 use hairstreak_node::operator::{OperatorError, definitions, virtual_hosts};
