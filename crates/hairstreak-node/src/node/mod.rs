@@ -38,7 +38,7 @@ pub use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
 pub use pass::Pass;
 pub use received::Received;
 pub use received::{Publisher, Publishers};
-pub use recording::from_definition;
+pub use recording::{exchange_declaration, from_definition, queue_declaration};
 pub use shared_host::{HostState, SharedHost};
 pub use subject::{Ends, Subject};
 pub use totals::Totals;
