@@ -6,6 +6,15 @@ use hairstreak_services::names::Change;
 use hairstreak_socket::Endpoint;
 
 /// Functions that a node calls. By default they do nothing.
+///
+/// ```no_run
+/// use hairstreak_node::{Callbacks, NodeConfig, Server};
+///
+/// let config = NodeConfig { directory_bind: vec!["tcp://127.0.0.1:5682".into()], ..NodeConfig::default() };
+/// let on_end = Box::new(|| eprintln!("a part of the node has ended"));
+/// let server = Server::start_with(config, Callbacks { on_end, ..Callbacks::default() })?;
+/// # Ok::<(), hairstreak_node::StartError>(())
+/// ```
 pub struct Callbacks {
     /// Called, in the server's thread, with everything that happens to a name.
     pub on_change: Box<dyn FnMut(&Change) + Send>,

@@ -29,7 +29,7 @@ const SLICE_COUNT_MAX: usize = 256;
 
 /// Users and their rights. Shared by all threads; dropped, it ends the hashing thread.
 pub struct Access {
-    state: Arc<State>,
+    pub(super) state: Arc<State>,
     logins: Arc<Logins>,
     thread: LoginThread,
     options: AccessOptions,
