@@ -15,6 +15,4 @@ mod metrics;
 
 #[doc(hidden)]
 pub use http::HttpHarness;
-pub use management::{
-    DISK_FREE_LIMIT, HTTP_PORT, METRICS_PORT, Management, ManagementListeners, ManagementOptions,
-};
+pub use management::{Management, ManagementListeners};

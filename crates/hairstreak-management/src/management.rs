@@ -2,80 +2,21 @@
 
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use hairstreak_node::{HttpConfig, HttpTlsOptions, MetricsConfig, ReloadError, Server, StartError};
+use hairstreak_node::{NodeConfig, ReloadError, Server, StartError, TlsConfig};
 use hairstreak_transport::tls::TlsServer;
 use hairstreak_transport::{Endpoint, resolve_bind};
 
 use crate::http::{self, About, HttpListener, HttpOptions, HttpServer, ListenerInfo};
 use crate::metrics::{self, Readers};
 
-/// The port of the HTTP API.
-pub const HTTP_PORT: u16 = 15672;
-
-/// The port of metrics.
-pub const METRICS_PORT: u16 = 15692;
-
-/// The free bytes below which a disk counts as full, as in RabbitMQ.
-pub const DISK_FREE_LIMIT: u64 = 50_000_000;
-
 /// The name of a node without a data directory.
 const NODE_NAME: &str = "hairstreak@localhost";
-
-/// Endpoints and limits of the HTTP API and of metrics.
-#[derive(Clone, Debug)]
-pub struct ManagementOptions {
-    /// Endpoints of tcp for the HTTP API.
-    pub http_bind: Vec<String>,
-    /// The endpoints and the certificates of the HTTP API with TLS. `None`: no HTTP with TLS.
-    pub http_tls: Option<HttpTlsOptions>,
-    /// Settings of the HTTP API.
-    pub http: HttpConfig,
-    /// Endpoints of tcp for metrics.
-    pub metrics_bind: Vec<String>,
-    /// Settings of metrics.
-    pub metrics: MetricsConfig,
-    /// Clients of this host need credentials for health checks and metrics, as other clients do.
-    pub require_login: bool,
-    /// Free bytes below which the disk of the definitions counts as full.
-    pub disk_free_limit: u64,
-    /// The configuration file of the node.
-    pub config_file: Option<PathBuf>,
-}
-
-impl Default for ManagementOptions {
-    fn default() -> ManagementOptions {
-        ManagementOptions {
-            http_bind: Vec::new(),
-            http_tls: None,
-            http: HttpConfig::default(),
-            metrics_bind: Vec::new(),
-            metrics: MetricsConfig::default(),
-            require_login: false,
-            disk_free_limit: DISK_FREE_LIMIT,
-            config_file: None,
-        }
-    }
-}
-
-impl ManagementOptions {
-    /// Returns `true` if the HTTP API has an endpoint.
-    pub fn has_http(&self) -> bool {
-        !self.http_bind.is_empty() || self.http_tls.as_ref().is_some_and(|tls| !tls.bind.is_empty())
-    }
-
-    /// Returns `true` if the HTTP API or metrics have an endpoint.
-    pub fn has_endpoints(&self) -> bool {
-        self.has_http() || !self.metrics_bind.is_empty()
-    }
-}
 
 /// The bound listeners of a node that does not run yet.
 #[derive(Debug)]
 pub struct ManagementListeners {
-    options: ManagementOptions,
     http: Vec<HttpListener>,
     /// Number of HTTP listeners without TLS. The listeners with TLS follow them.
     http_plain_count: usize,
@@ -89,47 +30,46 @@ impl ManagementListeners {
     /// # Errors
     ///
     /// An endpoint is malformed or not of tcp, or the system refuses it. A certificate or a key cannot be used.
-    pub fn bind(options: ManagementOptions) -> Result<ManagementListeners, StartError> {
-        let mut http = bind(&options.http_bind)?;
+    pub fn bind(config: &NodeConfig) -> Result<ManagementListeners, StartError> {
+        let mut http = bind(config.http.bind.as_deref().unwrap_or_default())?;
         let http_plain_count = http.len();
-        let tls = options.http_tls.as_ref().filter(|tls| !tls.bind.is_empty());
-        let tls = tls.map(|tls| {
+        let tls = config.http.tls.as_ref().map(|tls| {
             let server = TlsServer::load(&tls.server_options())?;
             http.extend(bind(&tls.bind)?.into_iter().map(|listener| listener.with_tls(server.clone())));
             Ok::<_, StartError>(server)
         });
-        let (tls, metrics) = (tls.transpose()?, bind(&options.metrics_bind)?);
-        Ok(ManagementListeners { options, http, http_plain_count, tls, metrics })
+        let (tls, metrics) = (tls.transpose()?, bind(config.metrics.bind.as_deref().unwrap_or_default())?);
+        Ok(ManagementListeners { http, http_plain_count, tls, metrics })
     }
 
-    /// Serves the operators of a node that was started with [`is_managed`](hairstreak_node::ServeOptions::is_managed).
+    /// Serves the operators of a node that was started with the same settings.
     ///
     /// # Errors
     ///
     /// A thread could not be started.
     pub fn serve(self, server: &Server) -> Result<Management, StartError> {
-        let ManagementListeners { options, http, http_plain_count, tls, metrics } = self;
+        let ManagementListeners { http, http_plain_count, tls, metrics } = self;
+        let config = server.config();
         let amqp = server.amqp_listeners().map(|(protocol, address)| ListenerInfo { protocol, address });
         let own = http.iter().map(|listener| (listener.protocol(), listener.address()));
         let scraped = metrics.iter().map(|listener| ("http/prometheus", listener.address()));
         let own = own.chain(scraped);
         let own =
             own.filter_map(|(protocol, address)| Some(ListenerInfo { protocol, address: address.ok()? }));
-        let data = server.data_place();
         let about = About {
-            node_name: data.map_or(NODE_NAME, |data| &data.node_name).into(),
+            node_name: config.data_dir.as_ref().map_or(NODE_NAME, |_| &config.node_name).into(),
             listeners: amqp.chain(own).collect(),
-            disk_free_limit: options.disk_free_limit,
-            data_directory: data.map(|data| data.path.clone()),
-            config_files: options.config_file.into_iter().collect(),
-            amqp_certificates: server.amqp_certificates().cloned(),
-            http_certificates: options.http_tls.as_ref().filter(|_| tls.is_some()).map(HttpTlsOptions::files),
+            disk_free_limit: config.disk_free_limit,
+            data_directory: config.data_dir.clone(),
+            config_files: config.file.iter().cloned().collect(),
+            amqp_certificates: config.amqp.tls.as_ref().map(TlsConfig::files),
+            http_certificates: config.http.tls.as_ref().map(TlsConfig::files),
         };
-        let readers = Readers::new(options.require_login, options.metrics.anonymous);
+        let readers = Readers::new(config.require_login, config.metrics.anonymous);
         let http_options = HttpOptions {
-            path_prefix: options.http.path_prefix,
-            require_login: options.require_login,
-            allowed_origins: options.http.cors_origins,
+            path_prefix: config.http.path_prefix.clone(),
+            require_login: config.require_login,
+            allowed_origins: config.http.cors_origins.clone(),
             ..HttpOptions::default()
         };
         let start_metrics =
@@ -189,9 +129,9 @@ impl Management {
     /// # Errors
     ///
     /// A file cannot be used. The certificates stay as they are.
-    pub fn reload(&self, tls: Option<&HttpTlsOptions>) -> Result<(), ReloadError> {
-        if let (Some(server), Some(options)) = (&self.tls, tls) {
-            server.reload(&options.server_options())?;
+    pub fn reload(&self, config: &NodeConfig) -> Result<(), ReloadError> {
+        if let (Some(server), Some(tls)) = (&self.tls, &config.http.tls) {
+            server.reload(&tls.server_options())?;
         }
         Ok(())
     }

@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use hairstreak_node::{DataPlace, ServeOptions, Server};
+use hairstreak_node::{AmqpConfig, NodeConfig, Server};
 use hairstreak_wire::amqp::{FrameKind, Method, PROTOCOL_HEADER, channel, connection, decode_frame, queue};
 
 /// Queues of each measurement.
@@ -32,13 +32,13 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn measure(path: &Path) -> Result<(), Box<dyn Error>> {
-    let options = ServeOptions {
-        bind: Vec::new(),
-        amqp_bind: vec!["tcp://127.0.0.1:*".into()],
-        data: Some(DataPlace { path: path.into(), node_name: "example@host".into() }),
-        ..ServeOptions::default()
+    let config = NodeConfig {
+        node_name: "example@host".into(),
+        data_dir: Some(path.into()),
+        amqp: AmqpConfig { bind: Some(vec!["tcp://127.0.0.1:*".into()]), ..AmqpConfig::default() },
+        ..NodeConfig::default()
     };
-    let server = Server::start(options)?;
+    let server = Server::start(config)?;
     let place = server.amqp_endpoints()[0].to_string().replace("tcp://", "");
     let mut out = io::stdout().lock();
     for connections in [1, 10] {

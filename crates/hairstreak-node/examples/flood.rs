@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hairstreak::service::{Client, Worker};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_wire::zmtp::Greeting;
 
 const TIME: Duration = Duration::from_secs(2);
@@ -120,11 +120,7 @@ fn measure(client: &Client, at: &str, process: &str, flood: &Flood) -> Outcome<(
 
 fn main() -> Outcome<()> {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let here = ServeOptions {
-        bind: Vec::new(),
-        services_bind: vec!["tcp://127.0.0.1:*".to_owned()],
-        ..ServeOptions::default()
-    };
+    let here = NodeConfig { services_bind: vec!["tcp://127.0.0.1:*".to_owned()], ..NodeConfig::default() };
     let (server, at, process) = match words.as_slice() {
         [at, process] => (None, at.clone(), process.clone()),
         _ => {

@@ -5,13 +5,13 @@
 
 pub mod access;
 mod amqp;
+mod callbacks;
 mod config;
 mod curve_keys;
 pub mod definitions;
 mod listen;
 pub mod node;
 pub mod operator;
-mod options;
 pub mod process;
 mod server;
 mod start_error;
@@ -21,18 +21,16 @@ mod zmq;
 #[doc(hidden)]
 pub use amqp::{AmqpHarness, HostFigures};
 pub use amqp::{Forgotten, NotPublished, OneMessage, publish_once};
+pub use callbacks::{Callbacks, TellFailure};
 pub use config::{
-    AmqpConfig, ClientCertificatesConfig, Config, ConfigError, CurveConfig, Environment, HttpConfig,
-    HttpTlsConfig, LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, TlsConfig,
+    AmqpConfig, ClientCertificatesConfig, ConfigError, CurveConfig, Environment, FirstUser, HttpConfig,
+    LogConfig, LogFormat, LogLevel, LoginFromConfig, MetricsConfig, NodeConfig, TlsConfig,
 };
 pub use hairstreak_services::broker::{Limits as ServiceLimits, Options as ServiceOptions};
 pub use hairstreak_services::names::{Change, Options as DirectoryOptions};
-pub use node::{AmqpOptions, FirstUser};
-pub use operator::{BootError, DataPlace, OperatorError};
-pub use options::{AMQP_PORT, DEFAULT_PORT, SERVICES_PORT, ServeOptions, TellFailure};
+pub use operator::{BootError, OperatorError};
 pub use server::Server;
 pub use start_error::{ReloadError, StartError};
 pub use tls::{
-    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, CertificateError, CertificateFiles,
-    HTTPS_PORT, HttpTlsOptions, LoginFrom, PeerCertificate, PeerTls, ends_before,
+    AlternativeNameKind, CertificateError, CertificateFiles, LoginFrom, PeerCertificate, PeerTls, ends_before,
 };

@@ -3,9 +3,9 @@
 use hairstreak_transport::tls::TlsServer;
 use hairstreak_transport::{Endpoint, Listener, ServerLayer, resolve_bind};
 
+use crate::config::TlsConfig;
 use crate::config::values::SCHEMES;
 use crate::start_error::StartError;
-use crate::tls::AmqpTlsOptions;
 
 /// The largest ring of a client's shared memory, in bytes in each direction.
 pub(crate) const SHARED_RING_SIZE_MAX: usize = 1 << 20;
@@ -36,9 +36,9 @@ pub(crate) fn listen(endpoint: &str) -> Result<Listener, StartError> {
 /// Binds the endpoints of AMQP with TLS. Also returns the configuration of their connections.
 ///
 /// Errors: as [`listen`]; a certificate or a key cannot be used.
-pub(crate) fn listen_tls(options: &AmqpTlsOptions) -> Result<(Vec<Listener>, TlsServer), StartError> {
-    let server = TlsServer::load(&options.server_options())?;
+pub(crate) fn listen_tls(config: &TlsConfig) -> Result<(Vec<Listener>, TlsServer), StartError> {
+    let server = TlsServer::load(&config.server_options())?;
     let layer = ServerLayer::Tls(server.clone());
-    let listeners = options.bind.iter().map(|endpoint| Ok(listen(endpoint)?.with_layer(layer.clone())));
+    let listeners = config.bind.iter().map(|endpoint| Ok(listen(endpoint)?.with_layer(layer.clone())));
     Ok((listeners.collect::<Result<_, StartError>>()?, server))
 }

@@ -11,26 +11,25 @@ use hairstreak_transport::resolve_bind;
 use hairstreak_transport::tls::TlsServer;
 
 use crate::amqp::{AmqpServer, Forgotten, Hooks};
+use crate::callbacks::{Callbacks, TellFailure};
+use crate::config::NodeConfig;
 use crate::curve_keys::own_keys;
 use crate::listen::{listen, listen_tls};
-use crate::node::{AmqpOptions, Node};
-use crate::operator::{self, DataPlace};
-use crate::options::{ServeOptions, TellFailure};
+use crate::node::Node;
+use crate::operator;
 use crate::start_error::{ReloadError, StartError};
-use crate::tls::{AmqpTlsOptions, CertificateFiles};
 use crate::zmq::{RouterServer, ServingRouter, Users};
 
 /// A running node. Dropping it stops it.
 pub struct Server {
     node: Arc<Node>,
+    config: NodeConfig,
     directory: Option<ServingRouter>,
     services: Option<ServingRouter>,
     amqp: Option<AmqpServer>,
     /// Number of AMQP endpoints without TLS. The endpoints with TLS follow them.
     amqp_plain_count: usize,
     tls: Option<TlsServer>,
-    amqp_certificates: Option<CertificateFiles>,
-    data: Option<DataPlace>,
     curve_key: Option<PublicKey>,
     /// The process that the threads run in. A forked child has no threads to wait for.
     process: u32,
@@ -38,48 +37,49 @@ pub struct Server {
 
 impl Server {
     /// Binds every endpoint, then serves in threads of its own.
-    pub fn start(options: ServeOptions) -> Result<Server, StartError> {
-        let ServeOptions { bind, directory, services_bind, services, amqp_bind, amqp, .. } = options;
-        let ServeOptions { amqp_tls, data, require_login, curve, on_change, on_end, .. } = options;
-        let tell_failure: Arc<TellFailure> = Arc::from(options.on_accept_failure);
-        let amqp_tls = amqp_tls.filter(|tls| !tls.bind.is_empty());
-        let has_hosts = options.is_managed || amqp_tls.is_some() || !amqp_bind.is_empty();
-        let has_routers = !bind.is_empty() || !services_bind.is_empty();
+    pub fn start(config: NodeConfig) -> Result<Server, StartError> {
+        Server::start_with(config, Callbacks::default())
+    }
+
+    /// As [`Server::start`], and calls functions of the program.
+    pub fn start_with(config: NodeConfig, callbacks: Callbacks) -> Result<Server, StartError> {
+        let Callbacks { on_change, on_end, on_accept_failure } = callbacks;
+        let (on_end, tell_failure) = (Arc::new(on_end), Arc::<TellFailure>::from(on_accept_failure));
+        let has_hosts = config.has_virtual_hosts();
+        let has_routers = !config.directory_bind.is_empty() || !config.services_bind.is_empty();
         if !has_routers && !has_hosts {
             return Err(StartError::NoEndpoint);
         }
-        let listeners = amqp_bind.iter().map(|endpoint| listen(endpoint)).collect::<Result<_, _>>();
-        let mut listeners: Vec<_> = listeners?;
-        let tls = amqp_tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
+        let plain = config.amqp.bind.iter().flatten();
+        let mut listeners = plain.map(|endpoint| listen(endpoint)).collect::<Result<Vec<_>, _>>()?;
+        let amqp_plain_count = listeners.len();
+        let tls = config.amqp.tls.as_ref().map(listen_tls).transpose()?.map(|(secured, tls)| {
             listeners.extend(secured);
             tls
         });
-        let amqp_certificates = amqp_tls.as_ref().map(AmqpTlsOptions::files);
-        let mut node = operator::open(&amqp, data.as_ref())?;
-        node.login_from = amqp_tls.map(|tls| tls.login_from).unwrap_or_default();
-        let (node, on_end) = (Arc::new(node), Arc::new(on_end));
+        let node = Arc::new(operator::open(&config)?);
         operator::take_back_what_fails(&node);
-        let keys = match (curve, &data) {
-            (None, Some(DataPlace { path, .. })) if has_routers => {
-                let failed = |source| StartError::CurveKey { directory: path.clone(), source };
-                Some(own_keys(path).map_err(failed)?)
+        let keys = match (&config.curve.keys, &config.data_dir) {
+            (None, Some(directory)) if has_routers => {
+                let failed = |source| StartError::CurveKey { directory: directory.clone(), source };
+                Some(own_keys(directory).map_err(failed)?)
             }
-            (given, _) => given,
+            (given, _) => given.clone(),
         };
         let mut server = Server {
             node: Arc::clone(&node),
+            config,
             directory: None,
             services: None,
             amqp: None,
-            amqp_plain_count: amqp_bind.len(),
+            amqp_plain_count,
             tls,
-            amqp_certificates,
-            data,
             curve_key: keys.as_ref().map(|keys| *keys.public()),
             process: std::process::id(),
         };
+        let config = &server.config;
         let routers = RouterServer {
-            users: Users::new(Arc::clone(&node), !require_login),
+            users: Users::new(Arc::clone(&node), !config.require_login),
             keys,
             on_accept_failure: Arc::clone(&tell_failure),
             on_end: Arc::clone(&on_end),
@@ -91,15 +91,21 @@ impl Server {
                     tell_failure(endpoint, &error.to_string())
                 }),
             };
-            server.amqp = Some(AmqpServer::start(amqp, node, listeners, hooks).map_err(StartError::Thread)?);
+            let started = AmqpServer::start(config.amqp.loops, node, listeners, hooks);
+            server.amqp = Some(started.map_err(StartError::Thread)?);
         }
-        if !bind.is_empty() {
-            server.directory = Some(routers.serve_directory(&bind, directory, on_change)?);
+        if !config.directory_bind.is_empty() {
+            server.directory = Some(routers.serve_directory(config, on_change)?);
         }
-        if !services_bind.is_empty() {
-            server.services = Some(routers.serve_services(&services_bind, services)?);
+        if !config.services_bind.is_empty() {
+            server.services = Some(routers.serve_services(config)?);
         }
         Ok(server)
+    }
+
+    /// The settings that the node was started with.
+    pub fn config(&self) -> &NodeConfig {
+        &self.config
     }
 
     /// Returns the endpoints of the directory, with the real ports.
@@ -134,16 +140,6 @@ impl Server {
         &self.node
     }
 
-    /// The place of the definitions. `None`: they are in memory only.
-    pub fn data_place(&self) -> Option<&DataPlace> {
-        self.data.as_ref()
-    }
-
-    /// The certificate files of AMQP with TLS.
-    pub fn amqp_certificates(&self) -> Option<&CertificateFiles> {
-        self.amqp_certificates.as_ref()
-    }
-
     /// Returns the node's public key for CURVE. Clients of the directory and of services identify the node by this key. `None`:
     /// there is no CURVE.
     pub fn curve_key(&self) -> Option<&PublicKey> {
@@ -157,11 +153,11 @@ impl Server {
     /// # Errors
     ///
     /// A value is invalid, or a file cannot be used.
-    pub fn reload(&self, amqp: &AmqpOptions, tls: Option<&AmqpTlsOptions>) -> Result<(), ReloadError> {
-        if let (Some(server), Some(options)) = (&self.tls, tls) {
-            server.reload(&options.server_options())?;
+    pub fn reload(&self, config: &NodeConfig) -> Result<(), ReloadError> {
+        if let (Some(server), Some(tls)) = (&self.tls, &config.amqp.tls) {
+            server.reload(&tls.server_options())?;
         }
-        operator::reload(&self.node, amqp)?;
+        operator::reload(&self.node, config)?;
         if let Some(server) = &self.amqp {
             server.set_connections_max(self.node.settings.connections_max());
         }
@@ -227,6 +223,7 @@ mod tests {
     use hairstreak_transport::{ClientLayer, Established, Stream};
 
     use super::*;
+    use crate::config::AmqpConfig;
     use crate::listen::SHARED_RING_SIZE_MAX;
 
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -246,8 +243,8 @@ mod tests {
     #[test]
     fn a_client_shares_rings_of_the_largest_size_and_no_larger_ones() {
         let endpoint = format!("shm://hairstreak-node-test-{}", std::process::id());
-        let options = ServeOptions { bind: Vec::new(), amqp_bind: vec![endpoint], ..ServeOptions::default() };
-        let server = Server::start(options).unwrap();
+        let amqp = AmqpConfig { bind: Some(vec![endpoint]), ..AmqpConfig::default() };
+        let server = Server::start(NodeConfig { amqp, ..NodeConfig::default() }).unwrap();
         let endpoint = &server.amqp_endpoints()[0];
         connect(endpoint, SHARED_RING_SIZE_MAX).unwrap();
         let error = connect(endpoint, 2 * SHARED_RING_SIZE_MAX).unwrap_err();

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use hairstreak::{BindError, Component, OpenError, Queue, Scope, Style};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_socket::{Context, Dealer, Pull};
 use hairstreak_testkit::until_eq;
 
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(100);
 
 fn serve(endpoint: &str) -> Server {
-    Server::start(ServeOptions { bind: vec![endpoint.into()], ..ServeOptions::default() }).unwrap()
+    Server::start(NodeConfig { directory_bind: vec![endpoint.into()], ..NodeConfig::default() }).unwrap()
 }
 
 /// A directory and what to give to `Component::builder().directory()`.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use hairstreak_node::{ServeOptions, Server, ServiceOptions};
+use hairstreak_node::{NodeConfig, Server, ServiceOptions};
 use hairstreak_socket::{Context, Dealer, Message, Options};
 
 const CLIENTS: usize = 50;
@@ -20,13 +20,8 @@ fn memory() -> usize {
 #[test]
 fn clients_that_never_read_share_what_there_is_for_replies() {
     let services = ServiceOptions { bytes_max: 64 << 20, ..ServiceOptions::default() };
-    let options = ServeOptions {
-        bind: Vec::new(),
-        services_bind: vec!["tcp://127.0.0.1:*".to_owned()],
-        services,
-        ..ServeOptions::default()
-    };
-    let server = Server::start(options).unwrap();
+    let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
+    let server = Server::start(NodeConfig { services_bind, services, ..NodeConfig::default() }).unwrap();
     let at = server.service_endpoints()[0].to_string();
     let context = Context::new();
     let worker = Dealer::new(&context).unwrap();

@@ -5,14 +5,19 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use hairstreak_node::{Change, DirectoryOptions, ServeOptions, Server, StartError};
+use hairstreak_node::{Callbacks, Change, DirectoryOptions, NodeConfig, Server, StartError};
 use hairstreak_socket::{Context, Dealer, RecvError};
 use hairstreak_testkit::until;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn start() -> Server {
-    Server::start(ServeOptions { bind: vec!["tcp://127.0.0.1:*".into()], ..ServeOptions::default() }).unwrap()
+    start_with(Callbacks::default())
+}
+
+fn start_with(callbacks: Callbacks) -> Server {
+    let directory_bind = vec!["tcp://127.0.0.1:*".into()];
+    Server::start_with(NodeConfig { directory_bind, ..NodeConfig::default() }, callbacks).unwrap()
 }
 
 fn endpoint(server: &Server) -> String {
@@ -86,12 +91,10 @@ fn a_waiting_lookup_is_answered_when_the_name_appears_or_the_wait_is_over() {
 #[test]
 fn a_lease_ends_by_itself() {
     let (changed, changes) = mpsc::channel();
-    let server = Server::start(ServeOptions {
-        bind: vec!["tcp://127.0.0.1:*".into()],
+    let server = start_with(Callbacks {
         on_change: Box::new(move |change| changed.send(change.to_string()).unwrap()),
-        ..ServeOptions::default()
-    })
-    .unwrap();
+        ..Callbacks::default()
+    });
     let client = client(&server);
     register(&client, "a", 1, 50);
     assert_eq!(changes.recv_timeout(PATIENCE).unwrap(), "registered a at tcp://10.0.0.1:7");
@@ -102,12 +105,10 @@ fn a_lease_ends_by_itself() {
 #[test]
 fn a_name_is_refused_while_its_holder_is_connected_and_given_when_it_is_gone() {
     let (changed, changes) = mpsc::channel();
-    let server = Server::start(ServeOptions {
-        bind: vec!["tcp://127.0.0.1:*".into()],
+    let server = start_with(Callbacks {
         on_change: Box::new(move |change| changed.send(change.clone()).unwrap()),
-        ..ServeOptions::default()
-    })
-    .unwrap();
+        ..Callbacks::default()
+    });
     let (holder, other) = (client(&server), client(&server));
     register(&holder, "a", 1, 3_600_000);
     assert_eq!(register(&other, "a", 2, 5000), [b"DUPLICATE".as_slice(), b"a", b"tcp://10.0.0.1:7"]);
@@ -120,13 +121,11 @@ fn a_name_is_refused_while_its_holder_is_connected_and_given_when_it_is_gone() {
 #[test]
 fn a_directory_that_ends_by_itself_says_so() {
     let (ended, end) = mpsc::channel();
-    let server = Server::start(ServeOptions {
-        bind: vec!["tcp://127.0.0.1:*".into()],
+    let server = start_with(Callbacks {
         on_change: Box::new(|change| panic!("{change}: this panic is part of the test")),
         on_end: Box::new(move || ended.send(()).unwrap()),
-        ..ServeOptions::default()
-    })
-    .unwrap();
+        ..Callbacks::default()
+    });
     let client = client(&server);
     send(&client, b"id", &[b"REGISTER", b"a", &[1; 16], &5000u32.to_be_bytes(), b"tcp://10.0.0.1:7"]);
     end.recv_timeout(PATIENCE).unwrap();
@@ -147,8 +146,8 @@ fn a_malformed_request_is_answered_with_what_is_wrong() {
 #[test]
 fn limits_are_told_to_who_reaches_them() {
     let directory = DirectoryOptions { entries_max: 1, ..DirectoryOptions::default() };
-    let bind = vec!["tcp://127.0.0.1:*".into()];
-    let server = Server::start(ServeOptions { bind, directory, ..ServeOptions::default() }).unwrap();
+    let directory_bind = vec!["tcp://127.0.0.1:*".into()];
+    let server = Server::start(NodeConfig { directory_bind, directory, ..NodeConfig::default() }).unwrap();
     let client = client(&server);
     assert_eq!(register(&client, "a", 1, 5000)[0], b"OK");
     let reply = register(&client, "b", 1, 5000);
@@ -163,8 +162,8 @@ fn names_that_clients_left_behind_make_room_for_others() {
         entries_per_origin_max: 4,
         ..DirectoryOptions::default()
     };
-    let bind = vec!["tcp://127.0.0.1:*".into()];
-    let server = Server::start(ServeOptions { bind, directory, ..ServeOptions::default() }).unwrap();
+    let directory_bind = vec!["tcp://127.0.0.1:*".into()];
+    let server = Server::start(NodeConfig { directory_bind, directory, ..NodeConfig::default() }).unwrap();
     for owner in 1..=8 {
         let leaving = client(&server);
         for name in ["x", "y"] {
@@ -181,8 +180,8 @@ fn names_that_clients_left_behind_make_room_for_others() {
 fn clients_are_counted_by_where_they_come_from() {
     let directory = DirectoryOptions { entries_per_origin_max: 1, ..DirectoryOptions::default() };
     let socket = std::env::temp_dir().join(format!("hairstreak-origins-{}", std::process::id()));
-    let bind = vec!["tcp://127.0.0.1:*".into(), format!("ipc://{}", socket.display())];
-    let server = Server::start(ServeOptions { bind, directory, ..ServeOptions::default() }).unwrap();
+    let directory_bind = vec!["tcp://127.0.0.1:*".into(), format!("ipc://{}", socket.display())];
+    let server = Server::start(NodeConfig { directory_bind, directory, ..NodeConfig::default() }).unwrap();
     let one = client(&server);
     let other = Dealer::new(&Context::new()).unwrap();
     other.connect(&server.endpoints()[1].to_string()).unwrap();
@@ -196,8 +195,8 @@ fn clients_are_counted_by_where_they_come_from() {
 fn a_port_in_use_is_named() {
     let server = start();
     let taken = endpoint(&server);
-    let error =
-        Server::start(ServeOptions { bind: vec![taken.clone()], ..ServeOptions::default() }).unwrap_err();
+    let directory_bind = vec![taken.clone()];
+    let error = Server::start(NodeConfig { directory_bind, ..NodeConfig::default() }).unwrap_err();
     assert!(matches!(error, StartError::Bind(_)));
     assert_eq!(error.to_string(), format!("cannot bind {taken}: it is in use"));
 }
@@ -205,11 +204,11 @@ fn a_port_in_use_is_named() {
 #[test]
 fn a_stopped_server_frees_its_port() {
     let server = start();
-    let bind = vec![endpoint(&server)];
+    let directory_bind = vec![endpoint(&server)];
     let client = client(&server);
     assert_eq!(ask(&client, &[b"PING"])[0], b"OK");
     server.stop();
-    let again = Server::start(ServeOptions { bind, ..ServeOptions::default() }).unwrap();
+    let again = Server::start(NodeConfig { directory_bind, ..NodeConfig::default() }).unwrap();
     // The client reconnects by itself. What it sends before it notices is lost.
     let answered = (0..100).any(|_| {
         send(&client, b"again", &[b"PING"]);

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use hairstreak::{Component, Scope};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_testkit::BoundedChild;
 
 #[test]
@@ -18,7 +18,7 @@ fn the_documented_example_looks_a_name_up() {
     let (example, _) = rest.split_once("```").unwrap();
 
     let bind = vec!["tcp://127.0.0.1:*".into()];
-    let server = Server::start(ServeOptions { bind, ..ServeOptions::default() }).unwrap();
+    let server = Server::start(NodeConfig { directory_bind: bind, ..NodeConfig::default() }).unwrap();
     let directory = server.endpoints()[0].to_string();
     let component =
         Component::builder().directory(&directory).patience(Duration::from_secs(20)).build().unwrap();

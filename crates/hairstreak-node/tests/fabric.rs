@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak::{Component, Scope};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_transport::vortex::{Fabric, FabricOptions};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -16,7 +16,7 @@ fn exchanges_and_queues_of_other_components_meet_at_ranks_of_a_fabric() {
     let stopper = fabric.stopper();
     let running = std::thread::spawn(move || fabric.run().unwrap());
     let bind = vec![format!("vortex://{name}/0:5682")];
-    let server = Server::start(ServeOptions { bind, ..ServeOptions::default() }).unwrap();
+    let server = Server::start(NodeConfig { directory_bind: bind, ..NodeConfig::default() }).unwrap();
     let directory = server.endpoints()[0].to_string();
     assert_eq!(directory, format!("vortex://{name}/0:5682"));
 

@@ -13,14 +13,14 @@ use std::time::Duration;
 use child::in_child;
 use hairstreak::service::{Client, ClientOptions, RequestError};
 use hairstreak::{BindError, Component, Exchange, OpenError, Queue, Scope};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_testkit::Task;
 
 const LONG: Duration = Duration::from_secs(60);
 
 fn directory() -> (Server, String) {
     let bind = vec!["tcp://127.0.0.1:*".to_owned()];
-    let server = Server::start(ServeOptions { bind, ..ServeOptions::default() }).unwrap();
+    let server = Server::start(NodeConfig { directory_bind: bind, ..NodeConfig::default() }).unwrap();
     let address = server.endpoints()[0].to_string();
     (server, address)
 }
@@ -102,7 +102,7 @@ fn a_child_has_a_node_of_its_own_and_its_end_takes_no_name_of_its_parents() {
 #[test]
 fn a_child_is_refused_its_parents_client_whoever_waits_for_it_there() {
     let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
-    let server = Server::start(ServeOptions { services_bind, bind: Vec::new(), ..ServeOptions::default() });
+    let server = Server::start(NodeConfig { services_bind, ..NodeConfig::default() });
     let server = server.unwrap();
     let at = server.service_endpoints()[0].to_string();
     let options = ClientOptions { timeout: None, ..ClientOptions::default() };

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use hairstreak_broker::vhost::Limits;
-use hairstreak_node::{AmqpHarness, AmqpOptions};
+use hairstreak_node::{AmqpConfig, AmqpHarness, NodeConfig};
 use hairstreak_testkit::MeasuredAllocator;
 use hairstreak_wire::amqp::{Method, channel, queue};
 use libfuzzer_sys::fuzz_target;
@@ -42,9 +42,11 @@ const EMPTY_HOST_MEMORY: usize = 3 << 20;
 /// A watermark that some messages reach: a host that has had one message keeps one segment of 1 MiB.
 const LOW_WATERMARK: usize = 1_300_000;
 
-/// The options that all inputs share. The defaults ask the system for its memory, which takes its time.
-static OPTIONS: LazyLock<AmqpOptions> =
-    LazyLock::new(|| AmqpOptions { message_size_max: 600 << 10, ..AmqpOptions::default() });
+/// The settings that all inputs share. The defaults ask the system for its memory, which takes its time.
+static CONFIG: LazyLock<NodeConfig> = LazyLock::new(|| {
+    let amqp = AmqpConfig { message_size_max: 600 << 10, ..AmqpConfig::default() };
+    NodeConfig { amqp, ..NodeConfig::default() }
+});
 
 /// A node and its clients.
 struct World {
@@ -90,9 +92,10 @@ impl World {
         } else {
             Limits::default()
         };
+        let config = CONFIG.clone();
+        let amqp = AmqpConfig { memory_watermark, limits, ..config.amqp };
         World {
-            node: AmqpHarness::new(&AmqpOptions { memory_watermark, limits, ..OPTIONS.clone() }, None)
-                .expect("descriptors"),
+            node: AmqpHarness::new(&NodeConfig { amqp, ..config }).expect("descriptors"),
             clients: (0..CLIENTS).map(|_| None).collect(),
             is_lazy: false,
             is_raw: false,

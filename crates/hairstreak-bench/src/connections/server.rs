@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_node::{NodeConfig, Server};
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
 use hairstreak_transport::{Listener, Stream};
 use serde::{Deserialize, Serialize};
@@ -50,8 +50,7 @@ pub fn take_part(task: &str) -> Result<()> {
         }
         ServerKind::Node => {
             let services_bind = vec!["tcp://127.0.0.1:*".to_owned()];
-            let options = ServeOptions { bind: Vec::new(), services_bind, ..ServeOptions::default() };
-            let server = Server::start(options)?;
+            let server = Server::start(NodeConfig { services_bind, ..NodeConfig::default() })?;
             serve(server.service_endpoints().iter().map(ToString::to_string).collect())
         }
     }

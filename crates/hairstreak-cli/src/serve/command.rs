@@ -8,13 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use hairstreak_management::{Management, ManagementListeners};
-use hairstreak_node::{Forgotten, Server, StartError};
+use hairstreak_node::{Callbacks, Forgotten, Server, StartError};
 use hairstreak_socket::{BindError, Endpoint};
 use signal_hook::consts::SIGHUP;
 use signal_hook::iterator::Signals;
 
 use super::greeting::greeting;
-use super::plan::Plan;
+use super::plan::node_config;
 use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::logging::{self, Logging};
@@ -30,30 +30,29 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     watched.extend(arguments.config.as_ref().map(|_| SIGHUP));
     let mut signals = Signals::new(watched).map_err(Failure::failed)?;
     let ended = signals.handle();
-    let plan = Plan::read(arguments)?;
+    let mut config = node_config(arguments)?;
     let supervisor = Supervisor::of_environment().map_err(Failure::usage)?;
-    let (level, format) = plan.log(arguments);
-    let logging = logging::start(level, format)?;
-    let management = plan.management(arguments)?;
-    let mut options = plan.options(arguments, &management)?;
-    let data = options.data.as_ref().map(|data| data.path.display().to_string());
+    let logging = logging::start(config.log.level, config.log.format)?;
+    config.read_curve_keys().map_err(Failure::usage)?;
     let verbose = arguments.verbose;
-    options.on_change = Box::new(move |change| {
-        if verbose {
-            log::info!("{change}");
-        }
-    });
-    options.on_end = Box::new(move || ended.close());
     let failures = AcceptFailures::default();
-    options.on_accept_failure = Box::new(move |endpoint, reason| failures.tell(endpoint, reason));
-    let listeners = ManagementListeners::bind(management).map_err(Failure::failed)?;
-    let server = Server::start(options).map_err(|error| match error {
+    let callbacks = Callbacks {
+        on_change: Box::new(move |change| {
+            if verbose {
+                log::info!("{change}");
+            }
+        }),
+        on_end: Box::new(move || ended.close()),
+        on_accept_failure: Box::new(move |endpoint, reason| failures.tell(endpoint, reason)),
+    };
+    let listeners = ManagementListeners::bind(&config).map_err(Failure::failed)?;
+    let server = Server::start_with(config, callbacks).map_err(|error| match error {
         StartError::Bind(BindError::Endpoint(_)) | StartError::NoEndpoint => Failure::usage(error),
         _ => Failure::failed(error),
     })?;
     let management = listeners.serve(&server).map_err(Failure::failed)?;
     // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
-    announce(greeting(&server, &management, data.as_deref()))?;
+    announce(greeting(&server, &management))?;
     supervisor.ready("running");
     // A thread's end ends the signals.
     let mut arriving = signals.forever();
@@ -85,12 +84,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
 
 /// Has users, limits, certificates and the log of the configuration take effect. A configuration that makes no sense changes nothing.
 fn reload(server: &Server, management: &Management, arguments: &ServeArguments, logging: &Logging) {
-    let reloaded = Plan::read(arguments).and_then(|plan| {
-        let (amqp, tls, http_tls) = (plan.amqp()?, plan.tls(arguments)?, plan.http_tls(arguments)?);
-        management.reload(http_tls.as_ref()).map_err(Failure::failed)?;
-        server.reload(&amqp, tls.as_ref()).map_err(Failure::failed)?;
-        let (level, format) = plan.log(arguments);
-        logging.change(level, format);
+    let reloaded = node_config(arguments).and_then(|config| {
+        management.reload(&config).map_err(Failure::failed)?;
+        server.reload(&config).map_err(Failure::failed)?;
+        logging.change(config.log.level, config.log.format);
         Ok(())
     });
     match reloaded {

@@ -10,7 +10,7 @@ use hairstreak_socket::Endpoint;
 const STARTED: &str = "Server startup complete";
 
 /// Returns the lines about the node's endpoints and their openness.
-pub fn greeting(server: &Server, management: &Management, data: Option<&str>) -> String {
+pub fn greeting(server: &Server, management: &Management) -> String {
     let places = [
         ("directory", server.endpoints()),
         ("services", server.service_endpoints()),
@@ -31,14 +31,14 @@ pub fn greeting(server: &Server, management: &Management, data: Option<&str>) ->
         .chain(http)
         .chain(https)
         .chain(metrics)
-        .chain(openness(server, management, data))
+        .chain(openness(server, management))
         .chain(key)
         .chain([STARTED.to_owned()]);
     lines.map(|line| line + "\n").collect()
 }
 
 /// Returns the lines about endpoints that are open to other hosts, and about the messages that are kept.
-fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec<String> {
+fn openness(server: &Server, management: &Management) -> Vec<String> {
     let (plain, secured) = (server.amqp_endpoints(), server.amqp_tls_endpoints());
     let all = [server.endpoints(), server.service_endpoints(), plain, secured].concat();
     let open = all.iter().filter(|endpoint| !is_local(endpoint)).map(Endpoint::to_string);
@@ -54,9 +54,10 @@ fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec
     }];
     let has_http = !(management.http_addresses().is_empty() && management.https_addresses().is_empty());
     if !(plain.is_empty() && secured.is_empty()) || has_http {
-        lines.push(match data {
+        lines.push(match &server.config().data_dir {
             Some(directory) => format!(
-                "what is declared is kept in {directory}; messages are kept in memory until the node stops"
+                "what is declared is kept in {}; messages are kept in memory until the node stops",
+                directory.display()
             ),
             None => "what is declared, and all messages, are kept in memory until the node stops".into(),
         });

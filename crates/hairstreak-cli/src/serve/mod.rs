@@ -1,6 +1,6 @@
 //! `hairstreak serve`: the node.
 //!
-//! - `plan`: the arguments, the configuration and the environment, put together
+//! - `plan`: the settings, from the arguments, the environment and the configuration file
 //! - `command`: starts the node, and waits for signals
 //! - `greeting`: the first lines of the node
 

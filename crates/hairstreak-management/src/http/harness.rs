@@ -1,6 +1,6 @@
 //! `HttpHarness`: all decoders of requests, without a socket, for the fuzz target.
 
-use hairstreak_node::definitions::Document;
+use hairstreak_node::definitions::read_document;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
@@ -101,8 +101,8 @@ impl HttpHarness {
     /// It is the first and not the second.
     pub fn read_definitions(&self, text: &[u8]) -> bool {
         // A file of one virtual host may be none of the whole node, but not the other way around.
-        let is_whole = Document::parse(text, None).is_ok();
-        let is_of_host = Document::parse(text, Some("/")).is_ok();
+        let is_whole = read_document(text, None).is_ok();
+        let is_of_host = read_document(text, Some("/")).is_ok();
         assert!(is_of_host || !is_whole);
         is_of_host
     }

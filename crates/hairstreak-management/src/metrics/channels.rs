@@ -53,6 +53,11 @@ pub(super) fn table(selection: &Selection) -> Table<ChannelFigures> {
     Table::new(selection.registry.prefix(), selection.pick(GROUPS))
 }
 
+/// A slice of the channels of a virtual host.
+fn list(host: &VirtualHost, from: usize, count: usize, rows: &mut Vec<ChannelInfo>) -> Option<usize> {
+    host.channels().infos(from, count, rows)
+}
+
 /// Adds the channels of a virtual host.
 pub(super) async fn add(table: &mut Table<ChannelFigures>, host: &SharedHost, index: &ConnectionIndex) {
     let mut push = |channel: ChannelInfo| {
@@ -61,7 +66,6 @@ pub(super) async fn add(table: &mut Table<ChannelFigures>, host: &SharedHost, in
         let labels = labels(&[("channel", name.as_bytes()), ("vhost", host.name().as_bytes())]);
         table.push(&labels, &ChannelFigures::of(&channel));
     };
-    let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
     visit(host, list, |channels| channels.for_each(&mut push)).await;
 }
 
@@ -88,8 +92,6 @@ impl ChannelFigures {
                 self.channel_prefetch += channel.global_prefetch_count;
             }
         };
-        let list =
-            |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.channels().infos(from, count, rows);
         visit(host, list, |channels| channels.for_each(&mut add)).await;
     }
 

@@ -101,8 +101,7 @@ impl QueueTables {
                 self.push(host.name().as_bytes(), &queue);
             }
         };
-        let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.queue_infos(from, count, rows);
-        visit(host, list, |queues| queues.for_each(&mut push)).await;
+        visit(host, VirtualHost::queue_infos, |queues| queues.for_each(&mut push)).await;
     }
 
     fn push(&mut self, virtual_host: &[u8], queue: &QueueInfo) {
@@ -152,8 +151,7 @@ impl QueueFigures {
             self.consumer_count += queue.consumer_count;
             self.memory_bytes += queue.memory_bytes;
         };
-        let list = |host: &VirtualHost, from, count, rows: &mut Vec<_>| host.queue_infos(from, count, rows);
-        visit(host, list, |queues| queues.for_each(&mut add)).await;
+        visit(host, VirtualHost::queue_infos, |queues| queues.for_each(&mut add)).await;
     }
 
     /// The sums as a table. Counters come from `stats`: they do not fall when queues are deleted.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_node::access::Peer;
 use hairstreak_node::definitions::VirtualHostDefinition;
-use hairstreak_node::node::{AmqpOptions, HostState, Node, OPERATORS};
+use hairstreak_node::node::{HostState, Node, OPERATORS};
 use hairstreak_node::operator::{self, queues, virtual_hosts};
-use hairstreak_node::{OneMessage, process, publish_once};
+use hairstreak_node::{NodeConfig, OneMessage, process, publish_once};
 
 use super::{Readers, start};
 use crate::http::{About, HttpServer};
@@ -35,7 +35,7 @@ struct Page {
 
 impl World {
     fn start(readers: Readers) -> World {
-        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let node = Arc::new(operator::open(&NodeConfig::default()).unwrap());
         let about = About {
             node_name: "hairstreak@localhost".into(),
             listeners: Vec::new(),

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use hairstreak::service::{Refusal, RequestError, WorkerError};
 use hairstreak::{Component, Credentials, ListError, OpenError, Scope};
 use hairstreak_node::access::{PasswordHash, Tags};
-use hairstreak_node::{AmqpOptions, FirstUser, ServeOptions, Server};
+use hairstreak_node::{FirstUser, NodeConfig, Server};
 use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
 use hairstreak_socket::security::{Security, generate_key_pair};
 use hairstreak_socket::{Context, Dealer, Options};
@@ -187,15 +187,14 @@ fn users_that_are_configured_anew_count_at_a_node_without_amqp() {
         let password_hash = PasswordHash::of_salted([1, 2, 3, 4], password.as_bytes());
         let user =
             FirstUser { name: "ann".into(), password_hash, tags: Tags::default(), ..FirstUser::guest() };
-        AmqpOptions { users: vec![user], ..AmqpOptions::default() }
+        NodeConfig {
+            require_login: true,
+            users: vec![user],
+            directory_bind: vec!["tcp://127.0.0.1:*".into()],
+            ..NodeConfig::default()
+        }
     };
-    let server = Server::start(ServeOptions {
-        bind: vec!["tcp://127.0.0.1:*".into()],
-        require_login: true,
-        amqp: configured("one"),
-        ..ServeOptions::default()
-    });
-    let server = server.unwrap();
+    let server = Server::start(configured("one")).unwrap();
     let is_let_in = |password: &str| {
         let credentials = Credentials::password("ann", password).unwrap();
         let builder =
@@ -203,6 +202,6 @@ fn users_that_are_configured_anew_count_at_a_node_without_amqp() {
         builder.patience(PATIENCE).build().unwrap().list("").is_ok()
     };
     assert_eq!((is_let_in("one"), is_let_in("two")), (true, false));
-    server.reload(&configured("two"), None).unwrap();
+    server.reload(&configured("two")).unwrap();
     assert_eq!((is_let_in("one"), is_let_in("two")), (false, true));
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hairstreak::service::{Client, ClientOptions, MemoryStore, Worker, WorkerOptions};
 use hairstreak::{Component, Credentials, KeyPair};
-use hairstreak_management::{Management, ManagementListeners, ManagementOptions};
+use hairstreak_management::{Management, ManagementListeners};
 use hairstreak_node::access::PasswordHash;
-use hairstreak_node::{AmqpOptions, ServeOptions, Server};
+use hairstreak_node::{AmqpConfig, CurveConfig, HttpConfig, MetricsConfig, NodeConfig, Server};
 use hairstreak_socket::security::generate_key_pair;
 
 use crate::PATIENCE;
@@ -65,25 +65,24 @@ impl Served {
             .join(format!("credentials-{}-{number}.json", std::process::id()));
         let local = format!("/tmp/hairstreak-credentials-{}-{number}", std::process::id());
         fs::write(&definitions, text_of(&keys, password)).unwrap();
-        let listeners = ManagementListeners::bind(ManagementOptions {
-            http_bind: vec!["tcp://127.0.0.1:*".into()],
-            metrics_bind: vec!["tcp://127.0.0.1:*".into()],
+        let anywhere = vec!["tcp://127.0.0.1:*".to_owned()];
+        let bind = Some(anywhere.clone());
+        let config = NodeConfig {
+            load_definitions: Some(definitions.clone()),
             require_login,
-            ..ManagementOptions::default()
-        });
-        let server = Server::start(ServeOptions {
-            bind: vec!["tcp://127.0.0.1:*".into()],
+            curve: CurveConfig { keys: Some(node_keys.clone()), ..CurveConfig::default() },
+            amqp: AmqpConfig { bind: bind.clone(), ..AmqpConfig::default() },
+            http: HttpConfig { bind: bind.clone(), ..HttpConfig::default() },
+            metrics: MetricsConfig { bind, ..MetricsConfig::default() },
+            directory_bind: anywhere,
             services_bind: ["tcp://127.0.0.1:*", &format!("ipc://{local}"), &format!("shm://{local}.shm")]
                 .map(str::to_owned)
                 .into(),
-            amqp_bind: vec!["tcp://127.0.0.1:*".into()],
-            require_login,
-            curve: Some(node_keys.clone()),
-            amqp: AmqpOptions { load_definitions: Some(definitions.clone()), ..AmqpOptions::default() },
-            ..ServeOptions::default()
-        });
-        let server = server.unwrap();
-        let management = listeners.unwrap().serve(&server).unwrap();
+            ..NodeConfig::default()
+        };
+        let listeners = ManagementListeners::bind(&config).unwrap();
+        let server = Server::start(config).unwrap();
+        let management = listeners.serve(&server).unwrap();
         Served { management, server, keys, node_keys, definitions }
     }
 

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use hairstreak_management::{Management, ManagementListeners, ManagementOptions};
-use hairstreak_node::{AsksClients, HttpTlsOptions, ServeOptions, Server};
+use hairstreak_management::{Management, ManagementListeners};
+use hairstreak_node::{ClientCertificatesConfig, HttpConfig, NodeConfig, Server, TlsConfig};
 use hairstreak_testkit::BoundedCommand;
 
 use crate::program::run;
@@ -38,23 +38,25 @@ fn check(plain: &str, tls: &str, asks: &str) {
     println!("{asks}\n{}", run(&mut checks));
 }
 
-fn options(certificate: &str, client_certificates: AsksClients) -> HttpTlsOptions {
-    HttpTlsOptions {
-        bind: vec!["tcp://127.0.0.1:*".into()],
+fn config(certificate: &str, client_certificates: ClientCertificatesConfig) -> NodeConfig {
+    let is_asked = client_certificates != ClientCertificatesConfig::None;
+    let bind = vec!["tcp://127.0.0.1:*".to_owned()];
+    let tls = TlsConfig {
+        bind: bind.clone(),
         certificate: Path::new(CERTIFICATES).join(certificate),
         key: Path::new(CERTIFICATES).join("server.key"),
+        ca: is_asked.then(|| Path::new(CERTIFICATES).join("ca.pem")),
         client_certificates,
-    }
+        ..TlsConfig::default()
+    };
+    let http = HttpConfig { bind: Some(bind), tls: Some(tls), ..HttpConfig::default() };
+    NodeConfig { http, ..NodeConfig::default() }
 }
 
 /// The HTTP of a node, and the node.
-fn serve(tls: HttpTlsOptions) -> (Management, Server) {
-    let anywhere = || vec!["tcp://127.0.0.1:*".to_owned()];
-    let management =
-        ManagementOptions { http_bind: anywhere(), http_tls: Some(tls), ..ManagementOptions::default() };
-    let listeners = ManagementListeners::bind(management).unwrap();
-    let options = ServeOptions { bind: Vec::new(), amqp_bind: anywhere(), ..ServeOptions::default() };
-    let server = Server::start(options).unwrap();
+fn serve(config: NodeConfig) -> (Management, Server) {
+    let listeners = ManagementListeners::bind(&config).unwrap();
+    let server = Server::start(config).unwrap();
     (listeners.serve(&server).unwrap(), server)
 }
 
@@ -67,13 +69,12 @@ fn rabbitmq_serves_https() {
 
 #[test]
 fn our_node_serves_https() {
-    let ca = Path::new(CERTIFICATES).join("ca.pem");
     for (asks, client_certificates) in [
-        ("none", AsksClients::None),
-        ("optional", AsksClients::Optional(ca.clone())),
-        ("required", AsksClients::Required(ca)),
+        ("none", ClientCertificatesConfig::None),
+        ("optional", ClientCertificatesConfig::Optional),
+        ("required", ClientCertificatesConfig::Required),
     ] {
-        let (management, _server) = serve(options("server.pem", client_certificates));
+        let (management, _server) = serve(config("server.pem", client_certificates));
         let [plain, tls] = [management.http_addresses(), management.https_addresses()];
         check(&plain[0].to_string(), &tls[0].to_string(), asks);
     }
@@ -81,9 +82,9 @@ fn our_node_serves_https() {
 
 #[test]
 fn certificates_of_https_are_changed_while_the_node_runs() {
-    let (management, _server) = serve(options("expired.pem", AsksClients::None));
-    let missing = options("missing.pem", AsksClients::None);
-    let error = management.reload(Some(&missing)).unwrap_err().to_string();
+    let (management, _server) = serve(config("expired.pem", ClientCertificatesConfig::None));
+    let missing = config("missing.pem", ClientCertificatesConfig::None);
+    let error = management.reload(&missing).unwrap_err().to_string();
     assert!(error.contains("missing.pem"), "{error}");
     let ask = || {
         let address = management.https_addresses()[0];
@@ -96,14 +97,13 @@ fn certificates_of_https_are_changed_while_the_node_runs() {
     let refused = ask();
     let complaint = String::from_utf8_lossy(&refused.stderr);
     assert!(!refused.status.success() && complaint.contains("expired"), "{complaint}");
-    management.reload(Some(&options("server.pem", AsksClients::None))).unwrap();
+    management.reload(&config("server.pem", ClientCertificatesConfig::None)).unwrap();
     assert!(ask().status.success());
 }
 
 #[test]
 fn a_node_does_not_start_with_certificates_of_https_that_it_cannot_use() {
-    let http_tls = Some(options("missing.pem", AsksClients::None));
-    let options = ManagementOptions { http_tls, ..ManagementOptions::default() };
-    let error = ManagementListeners::bind(options).unwrap_err().to_string();
+    let config = config("missing.pem", ClientCertificatesConfig::None);
+    let error = ManagementListeners::bind(&config).unwrap_err().to_string();
     assert!(error.contains("missing.pem: No such file"), "{error}");
 }

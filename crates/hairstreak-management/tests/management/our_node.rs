@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use hairstreak_management::{Management, ManagementListeners, ManagementOptions};
-use hairstreak_node::{ServeOptions, Server};
+use hairstreak_management::{Management, ManagementListeners};
+use hairstreak_node::{AmqpConfig, HttpConfig, MetricsConfig, NodeConfig, Server};
 
 use crate::target::Target;
 
@@ -16,12 +16,15 @@ pub struct OurNode {
 
 /// A node of this process on loopback, without a data directory.
 pub fn our_node() -> OurNode {
-    let anywhere = || vec!["tcp://127.0.0.1:*".to_owned()];
-    let management =
-        ManagementOptions { http_bind: anywhere(), metrics_bind: anywhere(), ..Default::default() };
-    let listeners = ManagementListeners::bind(management).unwrap();
-    let options = ServeOptions { bind: Vec::new(), amqp_bind: anywhere(), ..ServeOptions::default() };
-    let server = Server::start(options).unwrap();
+    let bind = Some(vec!["tcp://127.0.0.1:*".to_owned()]);
+    let config = NodeConfig {
+        amqp: AmqpConfig { bind: bind.clone(), ..AmqpConfig::default() },
+        http: HttpConfig { bind: bind.clone(), ..HttpConfig::default() },
+        metrics: MetricsConfig { bind, ..MetricsConfig::default() },
+        ..NodeConfig::default()
+    };
+    let listeners = ManagementListeners::bind(&config).unwrap();
+    let server = Server::start(config).unwrap();
     let management = listeners.serve(&server).unwrap();
     let amqp: SocketAddr =
         server.amqp_endpoints()[0].to_string().strip_prefix("tcp://").unwrap().parse().unwrap();

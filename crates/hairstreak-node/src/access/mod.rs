@@ -17,12 +17,9 @@
 
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod access;
-mod changes;
 mod credential_mac;
 mod error;
 mod identity;
-mod listing;
-mod logging_in;
 mod login;
 mod password;
 mod pattern;
@@ -37,13 +34,9 @@ mod usage;
 mod user;
 mod virtual_host_permissions;
 
-pub use access::Access;
-pub use access::AccessOptions;
-pub use changes::AccessDefinitions;
+pub use access::{Access, AccessDefinitions, AccessOptions, Login, UserView};
 pub use error::AccessError;
 pub use identity::Identity;
-pub use listing::UserView;
-pub use logging_in::Login;
 pub use login::{
     LoginAnswer, LoginCounts, LoginError, LoginFigures, LoginResult, LoginRules, Peer, Protocol,
 };

@@ -12,190 +12,202 @@ use super::turn::Turn;
 use crate::access::{Operation, Resource};
 use crate::node::{Ends, HostState, Subject};
 
-impl Channel {
-    pub(super) fn handle_exchange_method(
-        &mut self,
-        method: &Method<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), Fault> {
-        let result = match method {
-            Method::ExchangeDeclare(declare) => self.declare_exchange(declare, turn),
-            Method::ExchangeDelete(delete) => self.delete_exchange(delete, turn),
-            Method::ExchangeBind(bind) => self.bind_exchange(bind, turn),
-            Method::ExchangeUnbind(unbind) => self.unbind_exchange(unbind, turn),
-            _ => Ok(()),
+/// Handles a method of class exchange or queue.
+pub(super) fn handle_method(
+    channel: &mut Channel,
+    method: &Method<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Fault> {
+    let result = match method {
+        Method::ExchangeDeclare(declare) => declare_exchange(channel, declare, turn),
+        Method::ExchangeDelete(delete) => delete_exchange(channel, delete, turn),
+        Method::ExchangeBind(bind) => bind_exchange(channel, bind, turn),
+        Method::ExchangeUnbind(unbind) => unbind_exchange(channel, unbind, turn),
+        Method::QueueDeclare(declare) => declare_queue(channel, declare, turn),
+        Method::QueueBind(bind) => bind_queue(channel, bind, turn),
+        Method::QueueUnbind(unbind) => unbind_queue(channel, unbind, turn),
+        Method::QueuePurge(purge) => purge_queue(channel, purge, turn),
+        Method::QueueDelete(delete) => delete_queue(channel, delete, turn),
+        _ => Ok(()),
+    };
+    result.map_err(|refusal| Fault::in_method(refusal, method.id()))
+}
+
+fn declare_queue(
+    channel: &mut Channel,
+    declare: &queue::Declare<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let name = without_line_breaks(declare.queue);
+    let status = if declare.passive {
+        turn.state.host.check_queue(turn.connection, &name, turn.now)?
+    } else {
+        let declaration = QueueDeclaration {
+            name: (*name).into(),
+            is_durable: declare.durable,
+            is_exclusive: declare.exclusive,
+            is_auto_delete: declare.auto_delete,
+            arguments: (&declare.arguments).into(),
         };
-        result.map_err(|refusal| Fault::in_method(refusal, method.id()))
+        check_queue_rights(&declaration, turn)?;
+        let host = &mut turn.state.host;
+        turn.journal.check_queue(turn.virtual_host, host, &declaration)?;
+        let declared = host.declare_queue(turn.connection, &declaration, turn.now);
+        turn.note_declared();
+        declared?
+    };
+    let QueueStatus { name, message_count, consumer_count } = status;
+    if !declare.no_wait {
+        let ok = queue::DeclareOk { queue: &name, message_count, consumer_count };
+        turn.promise(channel.number, &Method::QueueDeclareOk(ok), &Subject::Queue(&name));
     }
+    channel.last_queue = name;
+    Ok(())
+}
 
-    pub(super) fn handle_queue_method(
-        &mut self,
-        method: &Method<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), Fault> {
-        let result = match method {
-            Method::QueueDeclare(declare) => self.declare_queue(declare, turn),
-            Method::QueueBind(bind) => self.bind_queue(bind, turn),
-            Method::QueueUnbind(unbind) => self.unbind_queue(unbind, turn),
-            Method::QueuePurge(purge) => self.purge_queue(purge, turn),
-            Method::QueueDelete(delete) => self.delete_queue(delete, turn),
-            _ => Ok(()),
+fn bind_queue(channel: &mut Channel, bind: &queue::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let name = without_line_breaks(queue_name(&channel.last_queue, bind.queue)?);
+    let source = without_line_breaks(bind.exchange);
+    let key = routing_key(&channel.last_queue, bind.queue, bind.routing_key);
+    check_binding(Resource::Queue(&name), &source, key, turn)?;
+    let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
+    check_writable(ends, key, &bind.arguments, turn)?;
+    turn.state.host.bind_queue(turn.connection, &name, &source, key, &bind.arguments)?;
+    if !bind.no_wait {
+        let ok = Method::QueueBindOk(queue::BindOk {});
+        turn.promise(channel.number, &ok, &Subject::Binding(ends, key, &bind.arguments));
+    }
+    Ok(())
+}
+
+fn unbind_queue(
+    channel: &mut Channel,
+    unbind: &queue::Unbind<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let name = without_line_breaks(queue_name(&channel.last_queue, unbind.queue)?);
+    let source = without_line_breaks(unbind.exchange);
+    let key = routing_key(&channel.last_queue, unbind.queue, unbind.routing_key);
+    check_binding(Resource::Queue(&name), &source, key, turn)?;
+    turn.state.host.unbind_queue(turn.connection, &name, &source, key, &unbind.arguments)?;
+    let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
+    let ok = Method::QueueUnbindOk(queue::UnbindOk {});
+    turn.promise(channel.number, &ok, &Subject::Binding(ends, key, &unbind.arguments));
+    Ok(())
+}
+
+fn purge_queue(channel: &mut Channel, purge: &queue::Purge<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
+    let name = queue_name(&channel.last_queue, purge.queue)?;
+    turn.rights.check(Operation::Read, Resource::Queue(name))?;
+    let message_count = turn.state.host.purge_queue(turn.connection, name)?;
+    if !purge.no_wait {
+        turn.reply(channel.number, &Method::QueuePurgeOk(queue::PurgeOk { message_count }));
+    }
+    Ok(())
+}
+
+fn delete_queue(
+    channel: &mut Channel,
+    delete: &queue::Delete<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let name = without_line_breaks(queue_name(&channel.last_queue, delete.queue)?);
+    turn.rights.check(Operation::Configure, Resource::Queue(&name))?;
+    // A consumer of this connection is notified of its end after the answer.
+    turn.take_deliveries();
+    let state = &mut *turn.state;
+    let (if_unused, if_empty) = (delete.if_unused, delete.if_empty);
+    let connection = turn.connection;
+    let message_count =
+        state.host.delete_queue(connection, &name, if_unused, if_empty, turn.now, &mut state.outlets)?;
+    if !delete.no_wait {
+        let ok = Method::QueueDeleteOk(queue::DeleteOk { message_count });
+        turn.promise(channel.number, &ok, &Subject::Queue(&name));
+    }
+    Ok(())
+}
+
+fn declare_exchange(
+    channel: &mut Channel,
+    declare: &exchange::Declare<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let name = without_line_breaks(declare.exchange);
+    if declare.passive {
+        turn.state.host.exchanges_mut().check(&name)?;
+    } else {
+        let declaration = ExchangeDeclaration {
+            name: (*name).into(),
+            kind: declare.kind.into(),
+            is_durable: declare.durable,
+            is_auto_delete: declare.auto_delete,
+            is_internal: declare.internal,
+            arguments: (&declare.arguments).into(),
         };
-        result.map_err(|refusal| Fault::in_method(refusal, method.id()))
+        check_exchange_rights(&declaration, turn)?;
+        let host = &mut turn.state.host;
+        turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
+        let declared = host.exchanges_mut().declare(&declaration);
+        turn.note_declared();
+        declared?;
     }
-
-    fn declare_queue(&mut self, declare: &queue::Declare<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = without_line_breaks(declare.queue);
-        let status = if declare.passive {
-            turn.state.host.check_queue(turn.connection, &name, turn.now)?
-        } else {
-            let declaration = QueueDeclaration {
-                name: (*name).into(),
-                is_durable: declare.durable,
-                is_exclusive: declare.exclusive,
-                is_auto_delete: declare.auto_delete,
-                arguments: (&declare.arguments).into(),
-            };
-            check_queue_rights(&declaration, turn)?;
-            let host = &mut turn.state.host;
-            turn.journal.check_queue(turn.virtual_host, host, &declaration)?;
-            let declared = host.declare_queue(turn.connection, &declaration, turn.now);
-            turn.note_declared();
-            declared?
-        };
-        let QueueStatus { name, message_count, consumer_count } = status;
-        if !declare.no_wait {
-            let ok = queue::DeclareOk { queue: &name, message_count, consumer_count };
-            turn.promise(self.number, &Method::QueueDeclareOk(ok), &Subject::Queue(&name));
-        }
-        self.last_queue = name;
-        Ok(())
+    if !declare.no_wait {
+        let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
+        turn.promise(channel.number, &ok, &Subject::Exchange(&name));
     }
+    Ok(())
+}
 
-    fn bind_queue(&mut self, bind: &queue::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = without_line_breaks(queue_name(&self.last_queue, bind.queue)?);
-        let source = without_line_breaks(bind.exchange);
-        let key = routing_key(&self.last_queue, bind.queue, bind.routing_key);
-        check_binding(Resource::Queue(&name), &source, key, turn)?;
-        let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
-        check_writable(ends, key, &bind.arguments, turn)?;
-        turn.state.host.bind_queue(turn.connection, &name, &source, key, &bind.arguments)?;
-        if !bind.no_wait {
-            let ok = Method::QueueBindOk(queue::BindOk {});
-            turn.promise(self.number, &ok, &Subject::Binding(ends, key, &bind.arguments));
-        }
-        Ok(())
+fn delete_exchange(
+    channel: &mut Channel,
+    delete: &exchange::Delete<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let name = without_line_breaks(delete.exchange);
+    turn.state.host.exchanges_mut().check_deletion(&name)?;
+    turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
+    let HostState { host, outlets, .. } = &mut *turn.state;
+    host.delete_exchange(turn.connection, &name, delete.if_unused, turn.now, outlets)?;
+    if !delete.no_wait {
+        let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
+        turn.promise(channel.number, &ok, &Subject::Exchange(&name));
     }
+    Ok(())
+}
 
-    fn unbind_queue(&mut self, unbind: &queue::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = without_line_breaks(queue_name(&self.last_queue, unbind.queue)?);
-        let source = without_line_breaks(unbind.exchange);
-        let key = routing_key(&self.last_queue, unbind.queue, unbind.routing_key);
-        check_binding(Resource::Queue(&name), &source, key, turn)?;
-        turn.state.host.unbind_queue(turn.connection, &name, &source, key, &unbind.arguments)?;
-        let ends = Ends { source: &source, destination: &name, is_to_exchange: false };
-        let ok = Method::QueueUnbindOk(queue::UnbindOk {});
-        turn.promise(self.number, &ok, &Subject::Binding(ends, key, &unbind.arguments));
-        Ok(())
+fn bind_exchange(
+    channel: &mut Channel,
+    bind: &exchange::Bind<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let exchange::Bind { routing_key, arguments, .. } = bind;
+    let (to, from) = (without_line_breaks(bind.destination), without_line_breaks(bind.source));
+    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+    let ends = Ends { source: &from, destination: &to, is_to_exchange: true };
+    check_writable(ends, routing_key, arguments, turn)?;
+    turn.state.host.exchanges_mut().bind_exchange(&to, &from, routing_key, arguments)?;
+    if !bind.no_wait {
+        let ok = Method::ExchangeBindOk(exchange::BindOk {});
+        turn.promise(channel.number, &ok, &Subject::Binding(ends, routing_key, arguments));
     }
+    Ok(())
+}
 
-    fn purge_queue(&mut self, purge: &queue::Purge<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = queue_name(&self.last_queue, purge.queue)?;
-        turn.rights.check(Operation::Read, Resource::Queue(name))?;
-        let message_count = turn.state.host.purge_queue(turn.connection, name)?;
-        if !purge.no_wait {
-            turn.reply(self.number, &Method::QueuePurgeOk(queue::PurgeOk { message_count }));
-        }
-        Ok(())
-    }
-
-    fn delete_queue(&mut self, delete: &queue::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = without_line_breaks(queue_name(&self.last_queue, delete.queue)?);
-        turn.rights.check(Operation::Configure, Resource::Queue(&name))?;
-        // A consumer of this connection is notified of its end after the answer.
-        turn.take_deliveries();
-        let state = &mut *turn.state;
-        let (if_unused, if_empty) = (delete.if_unused, delete.if_empty);
-        let connection = turn.connection;
-        let message_count =
-            state.host.delete_queue(connection, &name, if_unused, if_empty, turn.now, &mut state.outlets)?;
-        if !delete.no_wait {
-            let ok = Method::QueueDeleteOk(queue::DeleteOk { message_count });
-            turn.promise(self.number, &ok, &Subject::Queue(&name));
-        }
-        Ok(())
-    }
-
-    fn declare_exchange(
-        &mut self,
-        declare: &exchange::Declare<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), Refusal> {
-        let name = without_line_breaks(declare.exchange);
-        if declare.passive {
-            turn.state.host.exchanges_mut().check(&name)?;
-        } else {
-            let declaration = ExchangeDeclaration {
-                name: (*name).into(),
-                kind: declare.kind.into(),
-                is_durable: declare.durable,
-                is_auto_delete: declare.auto_delete,
-                is_internal: declare.internal,
-                arguments: (&declare.arguments).into(),
-            };
-            check_exchange_rights(&declaration, turn)?;
-            let host = &mut turn.state.host;
-            turn.journal.check_exchange(turn.virtual_host, host, &declaration)?;
-            let declared = host.exchanges_mut().declare(&declaration);
-            turn.note_declared();
-            declared?;
-        }
-        if !declare.no_wait {
-            let ok = Method::ExchangeDeclareOk(exchange::DeclareOk {});
-            turn.promise(self.number, &ok, &Subject::Exchange(&name));
-        }
-        Ok(())
-    }
-
-    fn delete_exchange(&mut self, delete: &exchange::Delete<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let name = without_line_breaks(delete.exchange);
-        turn.state.host.exchanges_mut().check_deletion(&name)?;
-        turn.rights.check(Operation::Configure, Resource::Exchange(&name))?;
-        let HostState { host, outlets, .. } = &mut *turn.state;
-        host.delete_exchange(turn.connection, &name, delete.if_unused, turn.now, outlets)?;
-        if !delete.no_wait {
-            let ok = Method::ExchangeDeleteOk(exchange::DeleteOk {});
-            turn.promise(self.number, &ok, &Subject::Exchange(&name));
-        }
-        Ok(())
-    }
-
-    fn bind_exchange(&mut self, bind: &exchange::Bind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let exchange::Bind { routing_key, arguments, .. } = bind;
-        let (to, from) = (without_line_breaks(bind.destination), without_line_breaks(bind.source));
-        check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+fn unbind_exchange(
+    channel: &mut Channel,
+    unbind: &exchange::Unbind<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Refusal> {
+    let exchange::Unbind { routing_key, arguments, .. } = unbind;
+    let (to, from) = (without_line_breaks(unbind.destination), without_line_breaks(unbind.source));
+    check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
+    turn.state.host.exchanges_mut().unbind_exchange(&to, &from, routing_key, arguments)?;
+    if !unbind.no_wait {
         let ends = Ends { source: &from, destination: &to, is_to_exchange: true };
-        check_writable(ends, routing_key, arguments, turn)?;
-        turn.state.host.exchanges_mut().bind_exchange(&to, &from, routing_key, arguments)?;
-        if !bind.no_wait {
-            let ok = Method::ExchangeBindOk(exchange::BindOk {});
-            turn.promise(self.number, &ok, &Subject::Binding(ends, routing_key, arguments));
-        }
-        Ok(())
+        let ok = Method::ExchangeUnbindOk(exchange::UnbindOk {});
+        turn.promise(channel.number, &ok, &Subject::Binding(ends, routing_key, arguments));
     }
-
-    fn unbind_exchange(&mut self, unbind: &exchange::Unbind<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let exchange::Unbind { routing_key, arguments, .. } = unbind;
-        let (to, from) = (without_line_breaks(unbind.destination), without_line_breaks(unbind.source));
-        check_binding(Resource::Exchange(&to), &from, routing_key, turn)?;
-        turn.state.host.exchanges_mut().unbind_exchange(&to, &from, routing_key, arguments)?;
-        if !unbind.no_wait {
-            let ends = Ends { source: &from, destination: &to, is_to_exchange: true };
-            let ok = Method::ExchangeUnbindOk(exchange::UnbindOk {});
-            turn.promise(self.number, &ok, &Subject::Binding(ends, routing_key, arguments));
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Checks that a binding can be written to disk, if it must be.

@@ -14,6 +14,7 @@ use hairstreak_wire::amqp::{
 
 use super::channel::Content;
 use super::fault::{Fault, SHOWN_SIZE};
+use super::methods::{go_on_committing, handle_method};
 use super::publishing::out_of_turn;
 use super::reading::{BodyFrame, Reading, Step, whole_size};
 use super::session::{Outcome, Session};
@@ -56,7 +57,7 @@ impl Session {
                 return at;
             }
             self.settle_slow(turn);
-            if let Err((fault, channel)) = self.go_on_committing(turn) {
+            if let Err((fault, channel)) = go_on_committing(self, turn) {
                 self.refuse(fault, channel, turn);
                 continue;
             }
@@ -259,6 +260,6 @@ impl Session {
         }
         let fields = payload.get(4..).unwrap_or_default();
         let method = Method::decode(payload).map_err(|error| Fault::of_payload(&error, id, fields))?;
-        self.handle_method(channel, method, turn)
+        handle_method(self, channel, method, turn)
     }
 }

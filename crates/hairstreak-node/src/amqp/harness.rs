@@ -15,10 +15,11 @@ use hairstreak_transport::event_loop::{Address, Harness};
 
 use super::connection::{AmqpConnection, Mail, Phase};
 use crate::access::LoginResult;
+use crate::config::NodeConfig;
 #[cfg(test)]
 use crate::node::Lingering;
-use crate::node::{AmqpOptions, JournalError, Node, Peer, Post, SharedHost};
-use crate::operator::{self, DataPlace};
+use crate::node::{JournalError, Node, Peer, Post, SharedHost};
+use crate::operator;
 
 /// Rounds of mail after which a node must be idle: mail must not create mail without end.
 const SETTLE_ROUNDS: usize = 64;
@@ -48,11 +49,11 @@ pub struct HostFigures {
 }
 
 impl AmqpHarness {
-    /// Creates a node without clients, which keeps its definitions in a data directory if there is one.
+    /// Creates a node without clients.
     ///
     /// Errors: the system has no descriptor to give, or the data directory cannot be used.
-    pub fn new(options: &AmqpOptions, data: Option<&DataPlace>) -> io::Result<AmqpHarness> {
-        let node = Arc::new(operator::open(options, data).map_err(io::Error::other)?);
+    pub fn new(config: &NodeConfig) -> io::Result<AmqpHarness> {
+        let node = Arc::new(operator::open(config).map_err(io::Error::other)?);
         let (answer, answers) = mpsc::channel();
         let (commit, commits) = mpsc::channel();
         node.set_post(Box::new(HarnessPost { answer, commit }));

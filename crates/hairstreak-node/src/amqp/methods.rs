@@ -5,6 +5,7 @@ use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connect
 
 use super::channel::{Channel, Content};
 use super::confirms::Confirms;
+use super::declaring;
 use super::fault::Fault;
 use super::publish::{Publish, PublishFields};
 use super::publishing::{no_channel, out_of_turn, publish_pending};
@@ -12,166 +13,168 @@ use super::session::{Outcome, Session};
 use super::transaction::{Committing, Transaction};
 use super::turn::Turn;
 
-impl Session {
-    /// Handles a method of a channel, or of the connection (channel 0).
-    pub(super) fn handle_method(
-        &mut self,
-        number: u16,
-        method: Method<'_>,
-        turn: &mut Turn<'_>,
-    ) -> Result<(), Fault> {
-        let id = method.id();
-        if number == 0 {
-            return self.handle_connection_method(&method, turn);
-        }
-        if let Method::ChannelOpen(_) = method {
-            return self.open_channel(number, turn);
-        }
-        let Some(channel) = self.channels.get_mut(&number) else { return Err(no_channel().of_method(id)) };
-        if channel.is_in_content() {
-            return Err(out_of_turn(&channel.content));
-        }
-        match method {
-            Method::BasicPublish(publish) => {
-                channel.content = Content::Header(Publish::new(&PublishFields::of(&publish)));
-                Ok(())
-            }
-            Method::ChannelClose(_) => {
-                self.close_channel(number, turn);
-                turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
-                Ok(())
-            }
-            Method::ChannelFlow(channel::Flow { active: true }) => {
-                turn.reply(number, &Method::ChannelFlowOk(channel::FlowOk { active: true }));
-                Ok(())
-            }
-            Method::ChannelFlow(_) => Err(Fault::new(ReplyCode::NotImplemented, "active=false", id)),
-            Method::AccessRequest(_) => {
-                turn.reply(number, &Method::AccessRequestOk(access::RequestOk { ticket: 1 }));
-                Ok(())
-            }
-            Method::ConfirmSelect(select) => select_confirms(channel, select.no_wait, turn),
-            Method::TxSelect(_) => select_transactions(channel, turn),
-            Method::TxCommit(_) => self.commit(number, turn),
-            Method::TxRollback(_) => {
-                self.throttle.release(channel.transaction.as_ref().map_or(0, Transaction::bytes));
-                roll_back(channel, turn)
-            }
-            Method::ExchangeDeclare(_)
-            | Method::ExchangeDelete(_)
-            | Method::ExchangeBind(_)
-            | Method::ExchangeUnbind(_) => channel.handle_exchange_method(&method, turn),
-            Method::QueueDeclare(_)
-            | Method::QueueBind(_)
-            | Method::QueuePurge(_)
-            | Method::QueueDelete(_)
-            | Method::QueueUnbind(_) => channel.handle_queue_method(&method, turn),
-            Method::BasicQos(_)
-            | Method::BasicConsume(_)
-            | Method::BasicCancel(_)
-            | Method::BasicGet(_)
-            | Method::BasicAck(_)
-            | Method::BasicReject(_)
-            | Method::BasicNack(_)
-            | Method::BasicRecover(_)
-            | Method::BasicRecoverAsync(_) => {
-                self.throttle.has_consumed |= matches!(method, Method::BasicConsume(_) | Method::BasicGet(_));
-                channel.handle_basic_method(&method, turn)
-            }
-            _ => Err(Fault::new(ReplyCode::CommandInvalid, "unimplemented method", id)),
-        }
-        .map_err(|fault: Fault| fault.of_method(id))
+/// Handles a method of a channel, or of the connection (channel 0).
+pub(super) fn handle_method(
+    session: &mut Session,
+    number: u16,
+    method: Method<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Fault> {
+    let id = method.id();
+    if number == 0 {
+        return handle_connection_method(session, &method, turn);
     }
+    if let Method::ChannelOpen(_) = method {
+        return open_channel(session, number, turn);
+    }
+    let Some(channel) = session.channels.get_mut(&number) else { return Err(no_channel().of_method(id)) };
+    if channel.is_in_content() {
+        return Err(out_of_turn(&channel.content));
+    }
+    match method {
+        Method::BasicPublish(publish) => {
+            channel.content = Content::Header(Publish::new(&PublishFields::of(&publish)));
+            Ok(())
+        }
+        Method::ChannelClose(_) => {
+            session.close_channel(number, turn);
+            turn.reply(number, &Method::ChannelCloseOk(channel::CloseOk {}));
+            Ok(())
+        }
+        Method::ChannelFlow(channel::Flow { active: true }) => {
+            turn.reply(number, &Method::ChannelFlowOk(channel::FlowOk { active: true }));
+            Ok(())
+        }
+        Method::ChannelFlow(_) => Err(Fault::new(ReplyCode::NotImplemented, "active=false", id)),
+        Method::AccessRequest(_) => {
+            turn.reply(number, &Method::AccessRequestOk(access::RequestOk { ticket: 1 }));
+            Ok(())
+        }
+        Method::ConfirmSelect(select) => select_confirms(channel, select.no_wait, turn),
+        Method::TxSelect(_) => select_transactions(channel, turn),
+        Method::TxCommit(_) => commit(session, number, turn),
+        Method::TxRollback(_) => {
+            session.throttle.release(channel.transaction.as_ref().map_or(0, Transaction::bytes));
+            roll_back(channel, turn)
+        }
+        Method::ExchangeDeclare(_)
+        | Method::ExchangeDelete(_)
+        | Method::ExchangeBind(_)
+        | Method::ExchangeUnbind(_)
+        | Method::QueueDeclare(_)
+        | Method::QueueBind(_)
+        | Method::QueuePurge(_)
+        | Method::QueueDelete(_)
+        | Method::QueueUnbind(_) => declaring::handle_method(channel, &method, turn),
+        Method::BasicQos(_)
+        | Method::BasicConsume(_)
+        | Method::BasicCancel(_)
+        | Method::BasicGet(_)
+        | Method::BasicAck(_)
+        | Method::BasicReject(_)
+        | Method::BasicNack(_)
+        | Method::BasicRecover(_)
+        | Method::BasicRecoverAsync(_) => {
+            session.throttle.has_consumed |= matches!(method, Method::BasicConsume(_) | Method::BasicGet(_));
+            channel.handle_basic_method(&method, turn)
+        }
+        _ => Err(Fault::new(ReplyCode::CommandInvalid, "unimplemented method", id)),
+    }
+    .map_err(|fault: Fault| fault.of_method(id))
+}
 
-    fn handle_connection_method(&mut self, method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Fault> {
-        match method {
-            Method::ConnectionClose(_) => {
-                self.tell_what_waits(turn);
-                self.outcome = Outcome::Left;
-                turn.reply(0, &Method::ConnectionCloseOk(connection::CloseOk {}));
-                Ok(())
-            }
-            Method::ConnectionUpdateSecret(_) => {
-                turn.reply(0, &Method::ConnectionUpdateSecretOk(connection::UpdateSecretOk {}));
-                Ok(())
-            }
-            other => {
-                let text = "unexpected method in connection state running";
-                Err(Fault::new(ReplyCode::ChannelError, text, other.id()))
-            }
+fn handle_connection_method(
+    session: &mut Session,
+    method: &Method<'_>,
+    turn: &mut Turn<'_>,
+) -> Result<(), Fault> {
+    match method {
+        Method::ConnectionClose(_) => {
+            session.tell_what_waits(turn);
+            session.outcome = Outcome::Left;
+            turn.reply(0, &Method::ConnectionCloseOk(connection::CloseOk {}));
+            Ok(())
+        }
+        Method::ConnectionUpdateSecret(_) => {
+            turn.reply(0, &Method::ConnectionUpdateSecretOk(connection::UpdateSecretOk {}));
+            Ok(())
+        }
+        other => {
+            let text = "unexpected method in connection state running";
+            Err(Fault::new(ReplyCode::ChannelError, text, other.id()))
         }
     }
+}
 
-    fn open_channel(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
-        let id = channel::Open::ID;
-        if self.channels.contains_key(&number) {
-            return Err(Fault::new(ReplyCode::ChannelError, "second 'channel.open' seen", id));
-        }
-        let (count, max) = (self.channels.len(), self.tuned.channel_max);
-        if count >= usize::from(max) {
-            let text =
-                format!("number of channels opened ({count}) has reached the negotiated channel_max ({max})");
-            return Err(Fault::new(ReplyCode::NotAllowed, text, id));
-        }
-        let slot = turn.slot.take_channel();
-        let slot = slot.map_err(|error| Fault::new(ReplyCode::NotAllowed, error.to_string(), id))?;
-        let opened = turn.state.host.open_channel(turn.connection, number);
-        let channel = opened.map_err(|refusal| Fault::in_method(refusal, id))?;
-        self.channels.insert(number, Box::new(Channel::new(channel, number, slot)));
-        turn.reply(number, &Method::ChannelOpenOk(channel::OpenOk {}));
-        Ok(())
+fn open_channel(session: &mut Session, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
+    let id = channel::Open::ID;
+    if session.channels.contains_key(&number) {
+        return Err(Fault::new(ReplyCode::ChannelError, "second 'channel.open' seen", id));
     }
+    let (count, max) = (session.channels.len(), session.tuned.channel_max);
+    if count >= usize::from(max) {
+        let text =
+            format!("number of channels opened ({count}) has reached the negotiated channel_max ({max})");
+        return Err(Fault::new(ReplyCode::NotAllowed, text, id));
+    }
+    let slot = turn.slot.take_channel();
+    let slot = slot.map_err(|error| Fault::new(ReplyCode::NotAllowed, error.to_string(), id))?;
+    let opened = turn.state.host.open_channel(turn.connection, number);
+    let channel = opened.map_err(|refusal| Fault::in_method(refusal, id))?;
+    session.channels.insert(number, Box::new(Channel::new(channel, number, slot)));
+    turn.reply(number, &Method::ChannelOpenOk(channel::OpenOk {}));
+    Ok(())
+}
 
-    /// Publishes and settles the content of the transaction.
-    fn commit(&mut self, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
-        let id = tx::Commit::ID;
-        let Some(channel) = self.channels.get_mut(&number) else { return Ok(()) };
-        let Some(transaction) = &mut channel.transaction else {
-            return Err(Fault::new(ReplyCode::PreconditionFailed, "channel is not transactional", id));
+/// Publishes and settles the content of the transaction.
+fn commit(session: &mut Session, number: u16, turn: &mut Turn<'_>) -> Result<(), Fault> {
+    let id = tx::Commit::ID;
+    let Some(channel) = session.channels.get_mut(&number) else { return Ok(()) };
+    let Some(transaction) = &mut channel.transaction else {
+        return Err(Fault::new(ReplyCode::PreconditionFailed, "channel is not transactional", id));
+    };
+    session.throttle.release(transaction.bytes());
+    let (publishes, settlements) = transaction.take();
+    session.publishes_on(number, turn);
+    session.committing = Some(Committing {
+        channel: number,
+        publishes: publishes.into_iter(),
+        settlements: settlements.into_iter(),
+        is_complete: true,
+    });
+    go_on_committing(session, turn).map_err(|(fault, _)| fault)
+}
+
+/// Continues a commit within the limits of the turn.
+pub(super) fn go_on_committing(session: &mut Session, turn: &mut Turn<'_>) -> Result<(), (Fault, u16)> {
+    while let Some(committing) = &mut session.committing
+        && !turn.is_over()
+        && !turn.has_to_wait()
+    {
+        let number = committing.channel;
+        let Some(channel) = session.channels.get_mut(&number) else {
+            session.committing = None;
+            return Ok(());
         };
-        self.throttle.release(transaction.bytes());
-        let (publishes, settlements) = transaction.take();
-        self.publishes_on(number, turn);
-        self.committing = Some(Committing {
-            channel: number,
-            publishes: publishes.into_iter(),
-            settlements: settlements.into_iter(),
-            is_complete: true,
-        });
-        self.go_on_committing(turn).map_err(|(fault, _)| fault)
-    }
-
-    /// Continues a commit within the limits of the turn.
-    pub(super) fn go_on_committing(&mut self, turn: &mut Turn<'_>) -> Result<(), (Fault, u16)> {
-        while let Some(committing) = &mut self.committing
-            && !turn.is_over()
-            && !turn.has_to_wait()
-        {
-            let number = committing.channel;
-            let Some(channel) = self.channels.get_mut(&number) else {
-                self.committing = None;
-                return Ok(());
-            };
-            if let Some(mut pending) = committing.publishes.next() {
-                committing.is_complete &= publish_pending(channel, &mut pending, turn);
-                self.settle_slow(turn);
-            } else if let Some((count, settlement)) = committing.settlements.next() {
-                let state = &mut *turn.state;
-                state.host.settle_held(channel.id, count, settlement, turn.now, &mut state.outlets);
-            } else {
-                let is_complete = committing.is_complete;
-                self.committing = None;
-                if !is_complete {
-                    let text = "partial tx completion";
-                    let fault = Fault::new(ReplyCode::PreconditionFailed, text, tx::Commit::ID);
-                    return Err((fault, number));
-                }
-                turn.take_deliveries();
-                turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
+        if let Some(mut pending) = committing.publishes.next() {
+            committing.is_complete &= publish_pending(channel, &mut pending, turn);
+            session.settle_slow(turn);
+        } else if let Some((count, settlement)) = committing.settlements.next() {
+            let state = &mut *turn.state;
+            state.host.settle_held(channel.id, count, settlement, turn.now, &mut state.outlets);
+        } else {
+            let is_complete = committing.is_complete;
+            session.committing = None;
+            if !is_complete {
+                let text = "partial tx completion";
+                let fault = Fault::new(ReplyCode::PreconditionFailed, text, tx::Commit::ID);
+                return Err((fault, number));
             }
+            turn.take_deliveries();
+            turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
         }
-        Ok(())
     }
+    Ok(())
 }
 
 fn select_confirms(channel: &mut Channel, no_wait: bool, turn: &mut Turn<'_>) -> Result<(), Fault> {

@@ -11,10 +11,8 @@
 mod alarm_quota;
 mod body;
 mod channel;
-mod closing;
 mod confirms;
 mod connection;
-mod consuming;
 mod content;
 mod declaring;
 mod fault;

@@ -11,7 +11,7 @@ use hairstreak_transport::{Endpoint, Listener, Stream};
 
 use super::connection::{AmqpConnection, Mail};
 use crate::access::LoginResult;
-use crate::node::{AmqpOptions, JournalError, Node, Peer, Post};
+use crate::node::{JournalError, Node, Peer, Post};
 
 /// Time for a client to take the rest of its output when its connection ends. Container tools kill a node ten seconds after
 /// SIGTERM.
@@ -48,17 +48,17 @@ pub struct Hooks {
 }
 
 impl AmqpServer {
-    /// Serves the connections that the listeners accept.
+    /// Serves the connections that the listeners accept. Without a number of loops there is one for each core.
     ///
     /// Errors: the system has no thread or descriptor to give.
     pub fn start(
-        options: AmqpOptions,
+        loop_count: Option<usize>,
         node: Arc<Node>,
         listeners: Vec<Listener>,
         hooks: Hooks,
     ) -> io::Result<AmqpServer> {
         let defaults = LoopOptions::default();
-        let loop_count = options.loop_count.unwrap_or(defaults.loop_count);
+        let loop_count = loop_count.unwrap_or(defaults.loop_count);
         let connections_max = node.settings.connections_max();
         let loop_options = LoopOptions {
             name: "amqp".into(),

@@ -13,8 +13,8 @@ use hairstreak_wire::amqp::{
 
 use super::harness::AmqpHarness;
 use super::turn::STEPS_MAX;
-use crate::node::{AmqpOptions, UNWRITTEN_MAX};
-use crate::operator::DataPlace;
+use crate::config::{AmqpConfig, NodeConfig};
+use crate::node::UNWRITTEN_MAX;
 
 mod busy;
 mod cuts;
@@ -34,12 +34,12 @@ struct World {
 
 impl World {
     fn new() -> World {
-        World::with_data(None)
+        World::with(NodeConfig::default())
     }
 
-    fn with_data(data: Option<&DataPlace>) -> World {
-        let options = AmqpOptions { message_size_max: 1 << 20, ..AmqpOptions::default() };
-        let mut node = AmqpHarness::new(&options, data).unwrap();
+    fn with(config: NodeConfig) -> World {
+        let amqp = AmqpConfig { message_size_max: 1 << 20, ..config.amqp };
+        let mut node = AmqpHarness::new(&NodeConfig { amqp, ..config }).unwrap();
         let client = node.connect().unwrap();
         World { node, client }
     }

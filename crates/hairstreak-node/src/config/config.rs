@@ -1,211 +1,216 @@
-//! `Config`: the contents of a node's configuration file.
+//! `NodeConfig`: the settings of a node. The configuration file fills it in, then the environment and the command line.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hairstreak_socket::security::KeyPair;
+use hairstreak_services::broker::Options as ServiceOptions;
+use hairstreak_services::names::Options as DirectoryOptions;
 use serde::{Deserialize, Deserializer};
 
-use super::environment::Environment;
+use super::amqp::{AmqpConfig, FirstUser};
 use super::error::ConfigError;
 use super::logging::LogConfig;
-use super::tls::{CurveConfig, HttpTlsConfig, TlsConfig};
+use super::tls::{CurveConfig, TlsConfig, http_tls};
 use super::values;
-use crate::node::{AmqpOptions, FirstUser};
-use crate::tls::{AmqpTlsOptions, HttpTlsOptions};
+use crate::access::LoginRules;
+use crate::curve_keys::read_keys;
 
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
 
-/// A node's configuration, as the file has it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Config {
-    /// The file, for error messages and for relative paths in the file. Empty: there is no file.
+/// The free bytes below which a disk counts as full, as in RabbitMQ.
+const DISK_FREE_LIMIT: u64 = 50_000_000;
+
+/// The settings of a node. By default nothing is kept, and there is no endpoint.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NodeConfig {
+    /// The file. `None`: there is none, and users from an earlier configuration stay.
     #[serde(skip)]
-    path: PathBuf,
+    pub file: Option<PathBuf>,
     /// The name of the node. A data directory belongs to the node that made it.
-    #[serde(default, deserialize_with = "values::some_name")]
-    pub node_name: Option<String>,
-    /// The data directory; `none`: no data is kept.
-    #[serde(default)]
+    #[serde(deserialize_with = "values::name")]
+    pub node_name: String,
+    /// The data directory. `None`: definitions are in memory only.
     pub data_dir: Option<PathBuf>,
     /// Free bytes below which the disk of the data directory counts as full.
-    #[serde(default)]
-    pub disk_free_limit: Option<u64>,
-    /// A file of definitions that each start imports, in RabbitMQ's format.
-    #[serde(default)]
+    pub disk_free_limit: u64,
+    /// A file of definitions that each start imports, in RabbitMQ's format. With it the default user and the default virtual host
+    /// are not made.
     pub load_definitions: Option<PathBuf>,
-    /// True if clients of this host need credentials for services and the directory, as other clients do.
-    #[serde(default)]
+    /// True if clients of this host need credentials for the directory, services, health checks and metrics, as other clients do.
     pub require_login: bool,
-    /// The node's key for CURVE.
-    #[serde(default)]
+    /// The node's keys for CURVE, for the directory and services.
     pub curve: CurveConfig,
     /// The part for AMQP.
-    #[serde(default)]
     pub amqp: AmqpConfig,
     /// The part for operators' HTTP.
-    #[serde(default)]
     pub http: HttpConfig,
     /// The part for metrics.
-    #[serde(default)]
     pub metrics: MetricsConfig,
     /// The part for the log.
-    #[serde(default)]
     pub log: LogConfig,
-    /// The users that may log in, each once.
-    #[serde(default, deserialize_with = "users")]
+    /// Users that exist after each start, each once. They may do everything in the virtual hosts of that time, unless their
+    /// permissions were changed.
+    #[serde(deserialize_with = "users")]
     pub users: Vec<FirstUser>,
+    /// The first user of a node without definitions, unless there are `users`.
+    #[serde(skip)]
+    pub default_user: FirstUser,
+    /// The first virtual host of a node without definitions.
+    #[serde(skip)]
+    pub default_virtual_host: String,
+    /// Endpoints of the directory.
+    #[serde(skip)]
+    pub directory_bind: Vec<String>,
+    /// Limits of the directory.
+    #[serde(skip)]
+    pub directory: DirectoryOptions,
+    /// Endpoints of the broker of services.
+    #[serde(skip)]
+    pub services_bind: Vec<String>,
+    /// Limits of services.
+    #[serde(skip)]
+    pub services: ServiceOptions,
 }
 
-/// The part for AMQP.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AmqpConfig {
-    /// Endpoints to listen on; an empty list: no AMQP without TLS.
-    #[serde(default, deserialize_with = "values::endpoints")]
-    pub bind: Option<Vec<String>>,
-    /// AMQP with TLS. Without this part, or with an empty list of endpoints, no endpoint has TLS.
-    pub tls: Option<TlsConfig>,
-    /// Names of virtual hosts, at least one, each once.
-    #[serde(default, deserialize_with = "values::virtual_hosts")]
-    pub virtual_hosts: Option<Vec<String>>,
-    /// Bytes of messages at which publishers wait.
-    pub memory_watermark: Option<usize>,
-    /// The most bytes of a body: at most 512 MiB, as in RabbitMQ.
-    #[serde(default, deserialize_with = "values::between::<_, _, 1, 536_870_912>")]
-    pub message_size_max: Option<u64>,
-    /// The most clients at a time.
-    #[serde(default, deserialize_with = "values::between::<_, _, 1, 16_777_216>")]
-    pub connections_max: Option<usize>,
-    /// Threads for connections.
-    #[serde(default, deserialize_with = "values::between::<_, _, 1, 256>")]
-    pub loops: Option<usize>,
-    /// Users that may log in from this host only; without this key `guest`.
-    #[serde(default)]
-    pub loopback_users: Option<Vec<String>>,
-    /// The user that clients without credentials are (ANONYMOUS). Without this key such clients may not come.
-    #[serde(default, deserialize_with = "values::some_name")]
-    pub anonymous_user: Option<String>,
+impl Default for NodeConfig {
+    fn default() -> NodeConfig {
+        NodeConfig {
+            file: None,
+            // Containers get a new host name with each start, so that no host name is in it.
+            node_name: "hairstreak@localhost".into(),
+            data_dir: None,
+            disk_free_limit: DISK_FREE_LIMIT,
+            load_definitions: None,
+            require_login: false,
+            curve: CurveConfig::default(),
+            amqp: AmqpConfig::default(),
+            http: HttpConfig::default(),
+            metrics: MetricsConfig::default(),
+            log: LogConfig::default(),
+            users: Vec::new(),
+            default_user: FirstUser::guest(),
+            default_virtual_host: "/".into(),
+            directory_bind: Vec::new(),
+            directory: DirectoryOptions::default(),
+            services_bind: Vec::new(),
+            services: ServiceOptions::default(),
+        }
+    }
 }
 
 /// The part for operators' HTTP.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct HttpConfig {
-    /// Endpoints of tcp to listen on; an empty list: none.
-    #[serde(default, deserialize_with = "values::tcp_endpoints")]
+    /// Endpoints of tcp without TLS. `None` and an empty list: HTTP without TLS is off.
+    #[serde(deserialize_with = "values::tcp_endpoints")]
     pub bind: Option<Vec<String>>,
     /// The beginning of every path, such as `/rabbit`.
-    #[serde(default)]
     pub path_prefix: String,
     /// Origins whose pages may call from a browser; `*`: all.
-    #[serde(default)]
     pub cors_origins: Vec<String>,
-    /// HTTP with TLS; absent: no HTTP with TLS.
-    pub tls: Option<HttpTlsConfig>,
+    /// HTTP with TLS. `None`: HTTP with TLS is off.
+    #[serde(deserialize_with = "http_tls")]
+    pub tls: Option<TlsConfig>,
 }
 
 /// The part for metrics.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct MetricsConfig {
-    /// Endpoints of tcp to listen on; an empty list: none.
-    #[serde(default, deserialize_with = "values::tcp_endpoints")]
+    /// Endpoints of tcp. `None` and an empty list: metrics are off.
+    #[serde(deserialize_with = "values::tcp_endpoints")]
     pub bind: Option<Vec<String>>,
     /// True if clients of other hosts see metrics without credentials.
-    #[serde(default)]
     pub anonymous: bool,
 }
 
-impl Config {
+impl NodeConfig {
     /// Reads a file.
     ///
     /// Errors: the file cannot be read, or is no valid configuration.
-    pub fn load(path: &Path) -> Result<Config, ConfigError> {
+    pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
         let text =
             fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.into(), source })?;
-        Config::parse(&text, path)
+        NodeConfig::parse(&text, path)
     }
 
-    fn parse(text: &str, path: &Path) -> Result<Config, ConfigError> {
-        let config = toml::from_str(text).map_err(|error| {
+    fn parse(text: &str, path: &Path) -> Result<NodeConfig, ConfigError> {
+        let mut config: NodeConfig = toml::from_str(text).map_err(|error| {
             let at = error.span().map_or(0, |span| span.start);
             let line =
                 1 + text.as_bytes()[..at.min(text.len())].iter().filter(|byte| **byte == b'\n').count();
             let reason = error.message().lines().collect::<Vec<_>>().join(" ");
             ConfigError::Parse { path: path.into(), line, reason }
         })?;
-        Ok(Config { path: path.into(), ..config })
+        let folder = path.parent().unwrap_or(Path::new(""));
+        config.complete(folder).map_err(|reason| ConfigError::Value { path: path.into(), reason })?;
+        Ok(NodeConfig { file: Some(path.into()), ..config })
     }
 
-    /// The folder at which relative paths begin.
-    fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
-    }
-
-    fn wrong(&self, reason: String) -> ConfigError {
-        ConfigError::Value { path: self.path.clone(), reason }
-    }
-
-    /// The AMQP options of the file and the environment.
-    ///
-    /// Errors: the memory is too small for the virtual hosts, or a password cannot be hashed.
-    pub fn amqp_options(&self, environment: &Environment) -> Result<AmqpOptions, ConfigError> {
-        let defaults = AmqpOptions::default();
-        let amqp = self.amqp.clone();
-        let local = self.users.iter().filter(|user| user.loopback_only).map(|user| user.name.clone());
-        let options = AmqpOptions {
-            is_configured: !self.path.as_os_str().is_empty(),
-            users: self.users.clone(),
-            virtual_hosts: amqp.virtual_hosts.unwrap_or_default(),
-            default_user: environment.first_user()?.unwrap_or(defaults.default_user),
-            default_virtual_host: environment
-                .default_virtual_host
-                .clone()
-                .unwrap_or(defaults.default_virtual_host),
-            load_definitions: self.load_definitions.as_ref().map(|file| self.folder().join(file)),
-            loopback_users: local.chain(amqp.loopback_users.unwrap_or(defaults.loopback_users)).collect(),
-            anonymous_user: amqp.anonymous_user,
-            loop_count: amqp.loops,
-            connections_max: amqp.connections_max.unwrap_or(defaults.connections_max),
-            memory_watermark: amqp.memory_watermark.unwrap_or(defaults.memory_watermark),
-            message_size_max: amqp.message_size_max.unwrap_or(defaults.message_size_max),
-            ..AmqpOptions::default()
-        };
-        let least = options.virtual_hosts.len().max(1).saturating_mul(MEMORY_MIN);
-        if options.memory_watermark < least {
-            return Err(self.wrong(format!(
-                "amqp.memory_watermark: {} bytes; at least {least}, which is 4 MiB for each virtual host",
-                options.memory_watermark
-            )));
+    /// Checks keys that depend on each other, and has relative paths begin at `folder`.
+    fn complete(&mut self, folder: &Path) -> Result<(), String> {
+        for (part, tls) in [("amqp.tls", &mut self.amqp.tls), ("http.tls", &mut self.http.tls)] {
+            if let Some(tls) = tls {
+                tls.complete(part, folder)?;
+            }
+            *tls = tls.take().filter(|tls| !tls.bind.is_empty());
         }
-        Ok(options)
+        for file in self.load_definitions.iter_mut().chain(&mut self.curve.secret_key_file) {
+            *file = folder.join(&*file);
+        }
+        let AmqpConfig { virtual_hosts, memory_watermark, .. } = &self.amqp;
+        let least = virtual_hosts.len().max(1).saturating_mul(MEMORY_MIN);
+        if *memory_watermark < least {
+            return Err(format!(
+                "amqp.memory_watermark: {memory_watermark} bytes; at least {least}, which is 4 MiB for each virtual host"
+            ));
+        }
+        Ok(())
     }
 
-    /// The node's keys for CURVE, if the file names them.
+    /// Reads the node's keys for CURVE, if the file names them.
     ///
     /// Errors: the key cannot be read.
-    pub fn curve_keys(&self) -> Result<Option<KeyPair>, ConfigError> {
-        self.curve.keys(self.folder()).map_err(|reason| self.wrong(reason))
+    pub fn read_curve_keys(&mut self) -> Result<(), ConfigError> {
+        let Some(path) = &self.curve.secret_key_file else { return Ok(()) };
+        let keys = read_keys(path).map_err(|error| ConfigError::Value {
+            path: self.file.clone().unwrap_or_default(),
+            reason: format!("curve.secret_key_file: {}: {error}", path.display()),
+        })?;
+        self.curve.keys = Some(keys);
+        Ok(())
     }
 
-    /// The options of AMQP with TLS. None: there is no TLS.
-    ///
-    /// Errors: keys that do not go together.
-    pub fn amqp_tls_options(&self) -> Result<Option<AmqpTlsOptions>, ConfigError> {
-        let options = self.amqp.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
-        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
+    /// Rules about users and the hosts that they come from.
+    pub fn login_rules(&self) -> LoginRules {
+        let local = self.users.iter().filter(|user| user.loopback_only).map(|user| &user.name);
+        LoginRules {
+            loopback_users: local.chain(&self.amqp.loopback_users).cloned().collect(),
+            anonymous_user: self.amqp.anonymous_user.clone(),
+        }
     }
 
-    /// Returns the TLS options of operators' HTTP, like [`Config::amqp_tls_options`] for AMQP.
-    ///
-    /// Errors: keys that do not go together.
-    pub fn http_tls_options(&self) -> Result<Option<HttpTlsOptions>, ConfigError> {
-        let options = self.http.tls.as_ref().map(|tls| tls.options(self.folder())).transpose();
-        Ok(options.map_err(|reason| self.wrong(reason))?.filter(|tls| !tls.bind.is_empty()))
+    /// Returns `true` if AMQP has an endpoint.
+    pub fn has_amqp(&self) -> bool {
+        has_endpoints(&self.amqp.bind, &self.amqp.tls)
     }
+
+    /// Returns `true` if operators' HTTP has an endpoint.
+    pub fn has_http(&self) -> bool {
+        has_endpoints(&self.http.bind, &self.http.tls)
+    }
+
+    /// Returns `true` if virtual hosts are served: AMQP, operators' HTTP or metrics have an endpoint.
+    pub fn has_virtual_hosts(&self) -> bool {
+        self.has_amqp() || self.has_http() || has_endpoints(&self.metrics.bind, &None)
+    }
+}
+
+fn has_endpoints(bind: &Option<Vec<String>>, tls: &Option<TlsConfig>) -> bool {
+    bind.iter().chain(tls.iter().map(|tls| &tls.bind)).any(|endpoints| !endpoints.is_empty())
 }
 
 /// Users, each once.
@@ -218,30 +223,27 @@ fn users<'de, D: Deserializer<'de>>(value: D) -> Result<Vec<FirstUser>, D::Error
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{LogFormat, LogLevel};
-    use crate::tls::{AlternativeNameKind, AsksClients, LoginFrom};
+    use crate::config::{ClientCertificatesConfig, LogFormat, LogLevel, LoginFromConfig};
+    use crate::tls::{AlternativeNameKind, LoginFrom};
 
-    fn check(text: &str) -> Result<AmqpOptions, String> {
-        let path = Path::new("node.toml");
-        let options =
-            Config::parse(text, path).and_then(|config| config.amqp_options(&Environment::default()));
-        options.map_err(|error| error.to_string())
+    fn check(text: &str) -> Result<NodeConfig, String> {
+        NodeConfig::parse(text, Path::new("node.toml")).map_err(|error| error.to_string())
     }
 
     #[test]
     fn an_empty_file_is_the_defaults_and_guest_comes_from_this_host_only() {
-        let options = check("").unwrap();
-        assert_eq!((&*options.default_virtual_host, &*options.default_user.name), ("/", "guest"));
-        assert_eq!(options.loopback_users, ["guest"]);
+        let config = check("").unwrap();
+        assert_eq!((&*config.default_virtual_host, &*config.default_user.name), ("/", "guest"));
+        assert_eq!(config.login_rules().loopback_users, ["guest"]);
     }
 
     #[test]
     fn users_replace_guest() {
         let text =
             "[[users]]\nname = \"a\"\npassword_hash = \"kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR\"\n";
-        let options = check(text).unwrap();
-        assert_eq!((options.users.len(), &*options.users[0].name), (1, "a"));
-        assert!(!options.loopback_users.contains(&"a".into()));
+        let config = check(text).unwrap();
+        assert_eq!((config.users.len(), &*config.users[0].name), (1, "a"));
+        assert!(!config.login_rules().loopback_users.contains(&"a".into()));
     }
 
     #[test]
@@ -277,31 +279,33 @@ mod tests {
             assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
         }
     }
-    fn check_tls(text: &str) -> Result<Option<AmqpTlsOptions>, String> {
-        let path = Path::new("/etc/hairstreak/node.toml");
-        let options = Config::parse(text, path).and_then(|config| config.amqp_tls_options());
-        options.map_err(|error| error.to_string())
+
+    fn check_tls(text: &str) -> Result<Option<TlsConfig>, String> {
+        let config = NodeConfig::parse(text, Path::new("/etc/hairstreak/node.toml"));
+        config.map(|config| config.amqp.tls).map_err(|error| error.to_string())
     }
 
     #[test]
     fn tls_needs_a_certificate_and_a_key_and_has_the_usual_port() {
         assert_eq!(check_tls("[amqp]"), Ok(None));
         let text = "[amqp.tls]\ncertificate = \"cert.pem\"\nkey = \"/keys/key.pem\"";
-        let expected = AmqpTlsOptions {
+        let expected = TlsConfig {
             bind: vec!["tcp://127.0.0.1:5671".into()],
             certificate: "/etc/hairstreak/cert.pem".into(),
             key: "/keys/key.pem".into(),
-            client_certificates: AsksClients::None,
-            login_from: LoginFrom::CommonName,
+            client_certificates: ClientCertificatesConfig::None,
+            login_from: LoginFromConfig::CommonName,
+            ..TlsConfig::default()
         };
         assert_eq!(check_tls(text), Ok(Some(expected.clone())));
         let text = format!(
             "{text}\nbind = [\"tcp://*:5671\"]\nca = \"ca.pem\"\nclient_certificates = \"required\"\nlogin_from = \"distinguished_name\""
         );
-        let expected = AmqpTlsOptions {
+        let expected = TlsConfig {
             bind: vec!["tcp://*:5671".into()],
-            client_certificates: AsksClients::Required("/etc/hairstreak/ca.pem".into()),
-            login_from: LoginFrom::DistinguishedName,
+            ca: Some("/etc/hairstreak/ca.pem".into()),
+            client_certificates: ClientCertificatesConfig::Required,
+            login_from: LoginFromConfig::DistinguishedName,
             ..expected
         };
         assert_eq!(check_tls(&text), Ok(Some(expected)));
@@ -309,23 +313,22 @@ mod tests {
 
     #[test]
     fn an_empty_list_of_endpoints_switches_its_listener_off() {
-        let path = Path::new("node.toml");
         let files = "certificate = \"c\"\nkey = \"k\"\nbind = []";
         let text = format!(
             "[amqp]\nbind = []\n[amqp.tls]\n{files}\n[http]\nbind = []\n[http.tls]\n{files}\n[metrics]\nbind = []"
         );
-        let config = Config::parse(&text, path).unwrap();
-        for bind in [config.amqp.bind.clone(), config.http.bind.clone(), config.metrics.bind.clone()] {
-            assert_eq!(bind, Some(Vec::new()));
+        let config = check(&text).unwrap();
+        for bind in [&config.amqp.bind, &config.http.bind, &config.metrics.bind] {
+            assert_eq!(*bind, Some(Vec::new()));
         }
-        assert_eq!(config.amqp_tls_options().unwrap(), None);
-        assert_eq!(config.http_tls_options().unwrap(), None);
+        assert_eq!((&config.amqp.tls, &config.http.tls), (&None, &None));
+        assert!(!config.has_virtual_hosts());
     }
 
     #[test]
     fn an_alternative_name_is_chosen_by_kind_and_place() {
         let text = "[amqp.tls]\ncertificate = \"c\"\nkey = \"k\"\nlogin_from = \"subject_alternative_name\"";
-        let login_from = |text: &str| check_tls(text).unwrap().unwrap().login_from;
+        let login_from = |text: &str| check_tls(text).unwrap().unwrap().login_from();
         let of = |kind, index| LoginFrom::SubjectAlternativeName { kind, index };
         assert_eq!(login_from(text), of(AlternativeNameKind::Dns, 0));
         let text = format!("{text}\nlogin_san_type = \"email\"\nlogin_san_index = 2");
@@ -355,16 +358,16 @@ mod tests {
     fn http_with_tls_has_the_same_keys_and_its_usual_port() {
         let path = Path::new("/etc/hairstreak/node.toml");
         let check = |text: &str| {
-            let options = Config::parse(text, path).and_then(|config| config.http_tls_options());
-            options.map_err(|error| error.to_string())
+            let config = NodeConfig::parse(text, path);
+            config.map(|config| config.http.tls).map_err(|error| error.to_string())
         };
         assert_eq!(check("[http]"), Ok(None));
         let text = "[http.tls]\ncertificate = \"cert.pem\"\nkey = \"/keys/key.pem\"";
-        let expected = HttpTlsOptions {
+        let expected = TlsConfig {
             bind: vec!["tcp://127.0.0.1:15671".into()],
             certificate: "/etc/hairstreak/cert.pem".into(),
             key: "/keys/key.pem".into(),
-            client_certificates: AsksClients::None,
+            ..TlsConfig::default()
         };
         assert_eq!(check(text), Ok(Some(expected)));
         for (more, wrong) in [
@@ -380,16 +383,16 @@ mod tests {
 
     #[test]
     fn the_log_has_a_level_and_a_format_in_the_words_of_rabbitmq() {
-        let log = |text: &str| Config::parse(text, Path::new("node.toml")).map(|config| config.log);
+        let log = |text: &str| check(text).map(|config| config.log);
         assert_eq!(log("").unwrap(), LogConfig::default());
-        let expected = LogConfig { level: Some(LogLevel::Warning), format: Some(LogFormat::Json) };
+        let expected = LogConfig { level: LogLevel::Warning, format: LogFormat::Json };
         assert_eq!(log("[log]\nlevel = \"warning\"\nformat = \"json\"").unwrap(), expected);
         for (text, wrong) in [
             ("[log]\nlevel = \"warn\"", ":2: warn is none of debug, info, warning, error, none"),
             ("[log]\nformat = \"xml\"", ":2: xml is none of text, json"),
             ("[log]\nfile = \"x\"", ":2: unknown field `file`"),
         ] {
-            let said = log(text).unwrap_err().to_string();
+            let said = log(text).unwrap_err();
             assert!(said.starts_with(&format!("node.toml{wrong}")), "{text}: {said}");
         }
     }

@@ -13,9 +13,10 @@
 use std::ffi::OsString;
 use std::net::IpAddr;
 
+use super::amqp::FirstUser;
+use super::config::NodeConfig;
 use super::error::ConfigError;
 use crate::access::{Argon2idParameters, HashingAlgorithm, PasswordHash};
-use crate::node::FirstUser;
 
 /// Variables that RabbitMQ's image refuses, without the prefix.
 const REFUSED: [&str; 5] =
@@ -87,15 +88,27 @@ impl Environment {
         }
         Ok(environment)
     }
-}
 
-impl Environment {
-    /// The first user, if the environment names one or its password.
+    /// Sets the name of the node and its first definitions, where the environment has them.
     ///
     /// # Errors
     ///
     /// The password cannot be hashed.
-    pub(crate) fn first_user(&self) -> Result<Option<FirstUser>, ConfigError> {
+    pub fn apply(&self, config: &mut NodeConfig) -> Result<(), ConfigError> {
+        if let Some(name) = &self.node_name {
+            config.node_name.clone_from(name);
+        }
+        if let Some(name) = &self.default_virtual_host {
+            config.default_virtual_host.clone_from(name);
+        }
+        if let Some(user) = self.first_user()? {
+            config.default_user = user;
+        }
+        Ok(())
+    }
+
+    /// The first user, if the environment names one or its password.
+    fn first_user(&self) -> Result<Option<FirstUser>, ConfigError> {
         let guest = FirstUser::guest();
         if self.default_user.is_none() && self.default_password.is_none() {
             return Ok(None);

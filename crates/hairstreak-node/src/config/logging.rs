@@ -7,12 +7,12 @@ use serde::{Deserialize, Deserializer, de};
 
 /// The node's log, as the file has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default, deny_unknown_fields)]
 pub struct LogConfig {
     /// The least important lines that are written.
-    pub level: Option<LogLevel>,
+    pub level: LogLevel,
     /// Format of a line.
-    pub format: Option<LogFormat>,
+    pub format: LogFormat,
 }
 
 /// Lowest severity of the lines in the log, in RabbitMQ's words.

@@ -1,4 +1,4 @@
-//! `Config`: a node's configuration file.
+//! `NodeConfig`: the settings of a node, and its configuration file.
 //!
 //! ```toml
 //! node_name = "hairstreak@localhost"
@@ -55,6 +55,7 @@
 //!
 //! Every key may be left out. A key that does not exist is an error.
 
+mod amqp;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod config;
 mod environment;
@@ -63,9 +64,9 @@ mod logging;
 mod tls;
 pub(crate) mod values;
 
-pub use config::{AmqpConfig, Config, HttpConfig, MetricsConfig};
+pub use amqp::{AmqpConfig, FirstUser};
+pub use config::{HttpConfig, MetricsConfig, NodeConfig};
 pub use environment::Environment;
 pub use error::ConfigError;
 pub use logging::{LogConfig, LogFormat, LogLevel};
-pub use tls::CurveConfig;
-pub use tls::{ClientCertificatesConfig, HttpTlsConfig, LoginFromConfig, TlsConfig};
+pub use tls::{ClientCertificatesConfig, CurveConfig, LoginFromConfig, TlsConfig};

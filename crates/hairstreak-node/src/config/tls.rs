@@ -1,79 +1,94 @@
-//! `TlsConfig` and `HttpTlsConfig`: the parts `[amqp.tls]` and `[http.tls]` of a node's configuration file.
+//! `TlsConfig`: the parts `[amqp.tls]` and `[http.tls]` of a node's configuration.
 //!
-//! - `CurveConfig`: the part `[curve]` of a node's configuration file.
+//! - `CurveConfig`: the part `[curve]` of a node's configuration.
 
 use std::path::{Path, PathBuf};
 
 use hairstreak_socket::security::KeyPair;
-use serde::Deserialize;
+use hairstreak_transport::tls::{ClientCertificates, Pem, TlsIdentity, TlsServerOptions};
+use serde::{Deserialize, Deserializer};
 
 use super::values;
-use crate::curve_keys::read_keys;
-use crate::tls::{
-    AMQPS_PORT, AlternativeNameKind, AmqpTlsOptions, AsksClients, HTTPS_PORT, HttpTlsOptions, LoginFrom,
-};
+use crate::tls::{AlternativeNameKind, CertificateFiles, LoginFrom};
+
+/// The port of AMQP with TLS.
+const AMQPS_PORT: u16 = 5671;
+
+/// The port of operators' HTTP with TLS.
+const HTTPS_PORT: u16 = 15671;
 
 /// The most alternative names that one of them is chosen from.
 const SAN_INDEX_MAX: u64 = 255;
 
-/// AMQP with TLS, as the file has it. A path that is not absolute begins at the folder of the file.
-#[derive(Clone, Debug, Deserialize)]
+/// The endpoints and certificates of AMQP or operators' HTTP with TLS. Files are PEM. In a configuration file, a path that is not
+/// absolute begins at the folder of that file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TlsConfig {
-    /// Endpoints to listen on; an empty list: none.
-    #[serde(default, deserialize_with = "values::tls_endpoints")]
-    pub bind: Option<Vec<String>>,
-    /// The node's certificates, in PEM.
+    /// Endpoints of tcp, or for AMQP of ipc.
+    #[serde(default = "amqps", deserialize_with = "values::tls_endpoints")]
+    pub bind: Vec<String>,
+    /// The node's certificate first, then the certificates between it and a CA root.
     pub certificate: PathBuf,
-    /// The private key, in PEM.
+    /// The private key of the node's certificate.
     pub key: PathBuf,
-    /// The CA roots of client certificates, in PEM.
+    /// The CA roots of client certificates.
     pub ca: Option<PathBuf>,
-    /// Client certificates that the node asks for.
+    /// Client certificates that the node asks for. A client of HTTP with a certificate still gives a name and a password.
     #[serde(default)]
     pub client_certificates: ClientCertificatesConfig,
-    /// The part of a client's certificate that is the user's name.
+    /// The part of a client's certificate that is the user's name for EXTERNAL.
     #[serde(default)]
     pub login_from: LoginFromConfig,
     /// The kind of alternative name.
     pub login_san_type: Option<AlternativeNameKind>,
     /// Index of the alternative name among the names of that kind, counted from 0.
-    #[serde(default, deserialize_with = "values::between::<_, _, 0, SAN_INDEX_MAX>")]
+    #[serde(default, deserialize_with = "values::some_between::<_, _, 0, SAN_INDEX_MAX>")]
     pub login_san_index: Option<usize>,
 }
 
-/// Operators' HTTP with TLS, as the file has it. A path that is not absolute begins at the folder of the file.
-#[derive(Clone, Debug, Deserialize)]
+/// The keys of `[http.tls]`.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HttpTlsConfig {
-    /// Endpoints of tcp to listen on; an empty list: none.
-    #[serde(default, deserialize_with = "values::tcp_endpoints")]
-    pub bind: Option<Vec<String>>,
-    /// The node's certificates, in PEM.
-    pub certificate: PathBuf,
-    /// The private key, in PEM.
-    pub key: PathBuf,
-    /// The CA roots of client certificates, in PEM.
-    pub ca: Option<PathBuf>,
-    /// Client certificates that the node asks for.
+struct HttpTlsConfig {
+    #[serde(default = "https", deserialize_with = "values::tcp_endpoints")]
+    bind: Vec<String>,
+    certificate: PathBuf,
+    key: PathBuf,
+    ca: Option<PathBuf>,
     #[serde(default)]
-    pub client_certificates: ClientCertificatesConfig,
+    client_certificates: ClientCertificatesConfig,
 }
 
-/// Client certificates that a node asks for, as the file has it.
+/// The part `[http.tls]`. No user's name comes from a certificate there.
+pub(super) fn http_tls<'de, D: Deserializer<'de>>(value: D) -> Result<Option<TlsConfig>, D::Error> {
+    let HttpTlsConfig { bind, certificate, key, ca, client_certificates } =
+        HttpTlsConfig::deserialize(value)?;
+    Ok(Some(TlsConfig { bind, certificate, key, ca, client_certificates, ..TlsConfig::default() }))
+}
+
+fn amqps() -> Vec<String> {
+    vec![format!("tcp://127.0.0.1:{AMQPS_PORT}")]
+}
+
+fn https() -> Vec<String> {
+    vec![format!("tcp://127.0.0.1:{HTTPS_PORT}")]
+}
+
+/// Client certificates that a node asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientCertificatesConfig {
-    /// None.
+    /// None. Clients log in by name and password.
     #[default]
     None,
-    /// A certificate is optional: a client may show one.
+    /// A client may show a certificate. A CA of the configured roots must have signed it.
     Optional,
-    /// Each client must show a certificate.
+    /// A client must show a certificate that a CA of the configured roots has signed.
     Required,
 }
 
-/// The part of a client's certificate that is the user's name, as the file has it.
+/// The part of a client's certificate that is the user's name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoginFromConfig {
@@ -87,89 +102,72 @@ pub enum LoginFromConfig {
 }
 
 impl TlsConfig {
-    /// Returns the options. `folder` is the folder of the file.
+    /// Checks keys that depend on each other, and has relative paths begin at `folder`.
     ///
-    /// Errors: keys that do not go together, in words.
-    pub(super) fn options(&self, folder: &Path) -> Result<AmqpTlsOptions, String> {
-        Ok(AmqpTlsOptions {
-            bind: self.bind.clone().unwrap_or_else(|| vec![format!("tcp://127.0.0.1:{AMQPS_PORT}")]),
-            certificate: folder.join(&self.certificate),
-            key: folder.join(&self.key),
-            client_certificates: self.client_certificates.asks("amqp.tls", self.ca.as_deref(), folder)?,
-            login_from: self.login_from()?,
-        })
-    }
-
-    fn login_from(&self) -> Result<LoginFrom, String> {
-        let (kind, index) = (self.login_san_type, self.login_san_index);
-        match self.login_from {
-            LoginFromConfig::SubjectAlternativeName => Ok(LoginFrom::SubjectAlternativeName {
-                kind: kind.unwrap_or_default(),
-                index: index.unwrap_or_default(),
-            }),
-            _ if kind.is_some() || index.is_some() => {
-                let reason = "are for login_from = \"subject_alternative_name\"";
-                Err(format!("amqp.tls.login_san_type and login_san_index {reason}"))
-            }
-            LoginFromConfig::CommonName => Ok(LoginFrom::CommonName),
-            LoginFromConfig::DistinguishedName => Ok(LoginFrom::DistinguishedName),
-        }
-    }
-}
-
-impl HttpTlsConfig {
-    /// Returns the options. `folder` is the folder of the file.
-    ///
-    /// Errors: keys that do not go together, in words.
-    pub(super) fn options(&self, folder: &Path) -> Result<HttpTlsOptions, String> {
-        Ok(HttpTlsOptions {
-            bind: self.bind.clone().unwrap_or_else(|| vec![format!("tcp://127.0.0.1:{HTTPS_PORT}")]),
-            certificate: folder.join(&self.certificate),
-            key: folder.join(&self.key),
-            client_certificates: self.client_certificates.asks("http.tls", self.ca.as_deref(), folder)?,
-        })
-    }
-}
-
-impl ClientCertificatesConfig {
-    /// The certificates that are asked for, with the key `ca` of the same part of the file.
-    fn asks(self, part: &str, ca: Option<&Path>, folder: &Path) -> Result<AsksClients, String> {
-        match (self, ca) {
-            (ClientCertificatesConfig::None, None) => Ok(AsksClients::None),
-            (ClientCertificatesConfig::Optional, Some(ca)) => Ok(AsksClients::Optional(folder.join(ca))),
-            (ClientCertificatesConfig::Required, Some(ca)) => Ok(AsksClients::Required(folder.join(ca))),
+    /// Errors: keys of that part of the file that do not go together, in words.
+    pub(super) fn complete(&mut self, part: &str, folder: &Path) -> Result<(), String> {
+        match (self.client_certificates, &self.ca) {
             (ClientCertificatesConfig::None, Some(_)) => {
                 let reason =
                     "is for client certificates; add client_certificates = \"optional\" or \"required\"";
-                Err(format!("{part}.ca: {reason}"))
+                return Err(format!("{part}.ca: {reason}"));
             }
-            (_, None) => {
+            (ClientCertificatesConfig::Optional | ClientCertificatesConfig::Required, None) => {
                 let reason = format!("needs the CA roots that have signed them: {part}.ca");
-                Err(format!("{part}.client_certificates: {reason}"))
+                return Err(format!("{part}.client_certificates: {reason}"));
             }
+            _ => {}
+        }
+        let has_alternative = self.login_san_type.is_some() || self.login_san_index.is_some();
+        if has_alternative && self.login_from != LoginFromConfig::SubjectAlternativeName {
+            let reason = "are for login_from = \"subject_alternative_name\"";
+            return Err(format!("{part}.login_san_type and login_san_index {reason}"));
+        }
+        for file in [&mut self.certificate, &mut self.key].into_iter().chain(&mut self.ca) {
+            *file = folder.join(&*file);
+        }
+        Ok(())
+    }
+
+    /// The part of a client's certificate that is the user's name.
+    pub fn login_from(&self) -> LoginFrom {
+        match self.login_from {
+            LoginFromConfig::CommonName => LoginFrom::CommonName,
+            LoginFromConfig::DistinguishedName => LoginFrom::DistinguishedName,
+            LoginFromConfig::SubjectAlternativeName => LoginFrom::SubjectAlternativeName {
+                kind: self.login_san_type.unwrap_or_default(),
+                index: self.login_san_index.unwrap_or_default(),
+            },
         }
     }
+
+    /// The options for the transport.
+    pub fn server_options(&self) -> TlsServerOptions {
+        let identity = TlsIdentity { certificates: Pem::file(&self.certificate), key: Pem::file(&self.key) };
+        // Without CA roots no file is found: a node that cannot verify client certificates does not start.
+        let ca = || Pem::file(self.ca.as_deref().unwrap_or(Path::new("")));
+        let client_certificates = match self.client_certificates {
+            ClientCertificatesConfig::None => ClientCertificates::NotAsked,
+            ClientCertificatesConfig::Optional => ClientCertificates::Optional(ca()),
+            ClientCertificatesConfig::Required => ClientCertificates::Required(ca()),
+        };
+        TlsServerOptions { client_certificates, ..TlsServerOptions::new(identity) }
+    }
+
+    /// Returns the files whose certificates expire.
+    pub fn files(&self) -> CertificateFiles {
+        CertificateFiles { certificate: self.certificate.clone(), authority: self.ca.clone() }
+    }
 }
 
-/// The node's key for CURVE, as the file has it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// The node's keys for CURVE.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct CurveConfig {
     /// The file with the secret key, as `hairstreak keygen` writes it. A path that is not absolute begins at the folder of the
-    /// configuration file. Without it the node has a key of its own in its data directory.
+    /// configuration file.
     pub secret_key_file: Option<PathBuf>,
-}
-
-impl CurveConfig {
-    /// The keys. `folder` is that of the configuration file.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or has no key.
-    pub(super) fn keys(&self, folder: &Path) -> Result<Option<KeyPair>, String> {
-        let Some(path) = &self.secret_key_file else { return Ok(None) };
-        let path = folder.join(path);
-        let keys = read_keys(&path);
-        keys.map(Some).map_err(|error| format!("curve.secret_key_file: {}: {error}", path.display()))
-    }
+    /// The keys. `None`: the node's own, in its data directory; without one there is no CURVE.
+    #[serde(skip)]
+    pub keys: Option<KeyPair>,
 }

@@ -3,6 +3,9 @@
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use super::arguments::Arguments;
+use super::types::Limits;
+
 /// The most characters of a value in an error.
 const SHOWN_SIZE_MAX: usize = 100;
 
@@ -20,6 +23,12 @@ pub struct FieldError {
     pub problem: &'static str,
     /// The value.
     pub value: Value,
+}
+
+impl From<FieldError> for String {
+    fn from(error: FieldError) -> String {
+        error.to_string()
+    }
 }
 
 fn shown(value: &Value) -> String {
@@ -110,6 +119,42 @@ impl Fields {
             Some(Value::Array(items)) if items.is_empty() => Ok(Map::new()),
             Some(Value::Object(fields)) => Ok(fields.clone()),
             Some(other) => Err(self.wrong(name, "not_object", other)),
+        }
+    }
+
+    /// Returns a text that must be present.
+    pub(super) fn needed(&self, name: &str) -> Result<String, String> {
+        self.text(name)?.ok_or_else(|| format!("no {name}"))
+    }
+
+    pub(super) fn needed_boolean(&self, name: &str) -> Result<bool, String> {
+        self.boolean(name)?.ok_or_else(|| format!("no {name}"))
+    }
+
+    pub(super) fn needed_value(&self) -> Result<Value, String> {
+        self.get("value").cloned().ok_or_else(|| "no value".into())
+    }
+
+    pub(super) fn arguments(&self, name: &str) -> Result<Arguments, String> {
+        Arguments::from_object(&self.table(name)?).map_err(|reason| format!("{name}: {reason}"))
+    }
+
+    /// Limits are an object, or a list of names and values.
+    pub(super) fn limits(&self) -> Result<Limits, String> {
+        let limit = |name: &str, value: &Value| {
+            integer(value)
+                .map(|limit| (name.to_owned(), limit))
+                .ok_or_else(|| format!("limits: {name}: not an integer"))
+        };
+        match self.get("limits") {
+            None => Ok(Limits::new()),
+            Some(Value::Object(limits)) => limits.iter().map(|(name, value)| limit(name, value)).collect(),
+            Some(Value::Array(list)) => {
+                let pairs =
+                    list.iter().filter_map(|item| Some((item.get("name")?.as_str()?, item.get("value")?)));
+                pairs.map(|(name, value)| limit(name, value)).collect()
+            }
+            Some(_) => Err("limits: not an object".into()),
         }
     }
 

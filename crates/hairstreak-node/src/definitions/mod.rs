@@ -26,7 +26,7 @@ pub use document::{Document, LeftOut, UserItem};
 pub use fields::{FieldError, Fields};
 pub use json_text::JsonText;
 pub use name::Name;
-pub use reading::DocumentError;
+pub use reading::{DocumentError, read_document};
 pub use types::{
     BindingDefinition, ConfiguredUserDefinition, DestinationType, ExchangeDefinition,
     GlobalParameterDefinition, Limits, ParameterDefinition, PermissionDefinition, PolicyDefinition,

@@ -66,28 +66,26 @@ const LISTS: [List; 10] = [
     List { key: "bindings", is_of_hosts: true, add: items::binding },
 ];
 
-impl Document {
-    /// Reads a document. Items without a virtual host belong to `virtual_host`: the import of one host.
-    ///
-    /// # Errors
-    ///
-    /// The text is no JSON object, or there is too much of any form.
-    pub fn parse(text: &[u8], virtual_host: Option<&str>) -> Result<Document, DocumentError> {
-        let mut reader = Reader {
-            document: Document::default(),
-            virtual_host,
-            values_left: FREE_VALUE_COUNT_MAX + text.len() / BYTES_PER_VALUE,
-            error: None,
-        };
-        let text = JsonText::new(text);
-        let mut deserializer = Deserializer::from_slice(text.bytes());
-        let read = deserializer.deserialize_any(&mut reader).and_then(|()| deserializer.end());
-        match (read, reader.error) {
-            (Ok(()), _) => Ok(reader.document),
-            (Err(_), Some(error)) => Err(error),
-            (Err(error), None) if error.is_data() => Err(DocumentError::NoObject("not a JSON object".into())),
-            (Err(error), None) => Err(DocumentError::NoObject(text.explain(&error))),
-        }
+/// Reads a document. Items without a virtual host belong to `virtual_host`: the import of one host.
+///
+/// # Errors
+///
+/// The text is no JSON object, or there is too much of any form.
+pub fn read_document(text: &[u8], virtual_host: Option<&str>) -> Result<Document, DocumentError> {
+    let mut reader = Reader {
+        document: Document::default(),
+        virtual_host,
+        values_left: FREE_VALUE_COUNT_MAX + text.len() / BYTES_PER_VALUE,
+        error: None,
+    };
+    let text = JsonText::new(text);
+    let mut deserializer = Deserializer::from_slice(text.bytes());
+    let read = deserializer.deserialize_any(&mut reader).and_then(|()| deserializer.end());
+    match (read, reader.error) {
+        (Ok(()), _) => Ok(reader.document),
+        (Err(_), Some(error)) => Err(error),
+        (Err(error), None) if error.is_data() => Err(DocumentError::NoObject("not a JSON object".into())),
+        (Err(error), None) => Err(DocumentError::NoObject(text.explain(&error))),
     }
 }
 
@@ -301,7 +299,7 @@ mod tests {
 
     #[test]
     fn files_of_older_and_newer_versions_are_read() {
-        let document = Document::parse(FILE.as_bytes(), None).unwrap();
+        let document = read_document(FILE.as_bytes(), None).unwrap();
         let users: Vec<_> =
             document.users.iter().map(|user| (&*user.definition.name, user.definition.tags.len())).collect();
         assert_eq!(users, [("old", 2), ("new", 1), ("typed", 0)]);
@@ -331,15 +329,15 @@ mod tests {
     #[test]
     fn a_document_comes_back_from_its_export() {
         let text = |object: Map<String, Value>| serde_json::to_vec(&object).unwrap();
-        let document = Document::parse(FILE.as_bytes(), None).unwrap();
+        let document = read_document(FILE.as_bytes(), None).unwrap();
         let mut expected = document.clone();
         // An export has no passwords.
         expected.users[2].password = None;
         expected.passed_over = LeftOut::default();
-        let mut back = Document::parse(&text(document.to_object()), None).unwrap();
+        let mut back = read_document(&text(document.to_object()), None).unwrap();
         back.users[2].definition.hashing_algorithm = None;
         assert_eq!(back, expected);
-        let host = Document::parse(&text(document.to_object_of_host()), Some("elsewhere")).unwrap();
+        let host = read_document(&text(document.to_object_of_host()), Some("elsewhere")).unwrap();
         assert!(host.users.is_empty() && host.virtual_hosts.is_empty());
         assert_eq!((&*host.queues[0].vhost, &*host.operator_policies[0].vhost), ("elsewhere", "elsewhere"));
     }
@@ -355,7 +353,7 @@ mod tests {
         let document = |names: [&str; 3]| {
             let lists = Kind::ALL.map(|kind| (kind.name().to_owned(), names.map(item).to_vec().into()));
             let text = Value::Object(lists.into_iter().collect()).to_string();
-            let mut document = Document::parse(text.as_bytes(), None).unwrap();
+            let mut document = read_document(text.as_bytes(), None).unwrap();
             document.sort();
             document
         };
@@ -373,7 +371,7 @@ mod tests {
             ("{}\n x", "the file: trailing characters at line 2 column 2"),
             (r#"{"queues": [nonsense]}"#, "the file: expected ident at line 1 column 14"),
         ] {
-            assert_eq!(Document::parse(text.as_bytes(), None).unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(read_document(text.as_bytes(), None).unwrap_err().to_string(), expected, "{text}");
         }
     }
 
@@ -393,27 +391,26 @@ mod tests {
             ),
         ] {
             let text = format!(r#"{{"queues": [{item}, {last}], "vhosts": [{{"name": "v"}}]}}"#);
-            let document = Document::parse(text.as_bytes(), None).unwrap();
+            let document = read_document(text.as_bytes(), None).unwrap();
             assert_eq!(document.refused.lines, [format!("queues[0]: {expected}")], "{item}");
             assert_eq!((document.queues.len(), document.virtual_hosts.len()), (1, 1));
         }
         let document =
-            Document::parse(br#"{"queues": 1, "users": "x", "vhosts": {"a": 1}, "bindings": {}}"#, None)
+            read_document(br#"{"queues": 1, "users": "x", "vhosts": {"a": 1}, "bindings": {}}"#, None)
                 .unwrap();
         assert_eq!(document.refused.lines, ["queues: not a list", "users: not a list", "vhosts: not a list"]);
         let document =
-            Document::parse(br#"{"queues": [5, null, [], "x"], "users": [{}, {"name": "a"}]}"#, None)
-                .unwrap();
+            read_document(br#"{"queues": [5, null, [], "x"], "users": [{}, {"name": "a"}]}"#, None).unwrap();
         assert_eq!(
             (document.passed_over.count, document.refused.lines, document.users.len()),
             (4, vec!["users[0]: no name".to_owned()], 1)
         );
         let text =
             r#"{"parameters": [{"vhost": "/", "component": "operator_policy", "name": "o", "value": {}}]}"#;
-        let document = Document::parse(text.as_bytes(), None).unwrap();
+        let document = read_document(text.as_bytes(), None).unwrap();
         assert_eq!(document.refused.lines, ["parameters[0]: no pattern"]);
         let many = format!(r#"{{"users": [{}{{}}]}}"#, "{},".repeat(100_000));
-        let refused = Document::parse(many.as_bytes(), None).unwrap().refused;
+        let refused = read_document(many.as_bytes(), None).unwrap().refused;
         assert_eq!((refused.count, refused.lines.len()), (100_001, LeftOut::NAMED_COUNT_MAX));
     }
 
@@ -429,7 +426,7 @@ mod tests {
           "policies": [{"vhost": "/", "name": "p", "pattern": "", "definition": {"expires": 1}, "priority": "7", "apply-to": null}],
           "parameters": [{"vhost": "/", "component": "c", "name": "n", "value": null}]
         }"#;
-        let document = Document::parse(text.as_bytes(), None).unwrap();
+        let document = read_document(text.as_bytes(), None).unwrap();
         assert_eq!(document.refused.lines, [""; 0]);
         let (exchange, queue) = (&document.exchanges[0], &document.queues[0]);
         assert_eq!((exchange.durable, exchange.auto_delete, exchange.internal), (true, false, false));
@@ -449,12 +446,12 @@ mod tests {
     #[test]
     fn an_editors_json_is_read() {
         let text = "\u{feff}// ours\n{'users': [{\"name\": \"a\",},], /* none */ \"queues\": [],}";
-        assert_eq!(Document::parse(text.as_bytes(), None).unwrap().users.len(), 1);
+        assert_eq!(read_document(text.as_bytes(), None).unwrap().users.len(), 1);
     }
 
     #[test]
     fn null_is_an_empty_list_and_other_keys_are_passed_over() {
-        let document = Document::parse(br#"{"queues": null, "x": [[[{}]]], "users": []}"#, None).unwrap();
+        let document = read_document(br#"{"queues": null, "x": [[[{}]]], "users": []}"#, None).unwrap();
         assert_eq!(document, Document::default());
     }
 
@@ -464,7 +461,7 @@ mod tests {
         let parameters = |value: &str, count: usize| {
             let item = format!(r#"{{"vhost":"","component":"","name":"","value":{value}}}"#);
             let text = format!(r#"{{"parameters":[{}]}}"#, vec![item; count].join(","));
-            Document::parse(text.as_bytes(), None).map(|document| document.parameters.len())
+            read_document(text.as_bytes(), None).map(|document| document.parameters.len())
         };
         let list = |item: &str, count: usize| format!("[{}]", vec![item; count].join(","));
         assert_eq!(parameters("{}", 10_000), Ok(10_000));
@@ -477,7 +474,7 @@ mod tests {
         let refused = |value: &str| {
             let text =
                 format!(r#"{{"parameters":[{{"vhost":"","component":"","name":"","value":{value}}}]}}"#);
-            Document::parse(text.as_bytes(), None).unwrap().refused.lines.remove(0)
+            read_document(text.as_bytes(), None).unwrap().refused.lines.remove(0)
         };
         let deep = refused(&("[".repeat(200) + &"]".repeat(200)));
         assert!(deep.starts_with("parameters[0]: recursion limit"), "{deep}");
@@ -493,6 +490,6 @@ mod tests {
             arguments.join(",")
         );
         let text = format!(r#"{{"queues":[{}]}}"#, vec![item; 50_000].join(","));
-        assert_eq!(Document::parse(text.as_bytes(), None).unwrap().queues.len(), 50_000);
+        assert_eq!(read_document(text.as_bytes(), None).unwrap().queues.len(), 50_000);
     }
 }

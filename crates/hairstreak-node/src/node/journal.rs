@@ -6,6 +6,9 @@
 //! An answer that an object exists is a promise, too: an answer that changes nothing waits for the changes before it
 //! ([`Journal::is_awaited`]). It fails if its own object is refused ([`Journal::wait`]), and not for the changes of others.
 //!
+//! While nothing can be written, a change that cannot be kept is not begun ([`Journal::check`]). Deletions are accepted. They are
+//! kept, and take at most the memory of the deleted objects.
+//!
 //! A change that cannot be written is refused, and taken back before its caller is notified. [`TakeBack`] does this in memory. On
 //! disk an opposite change does, which the store keeps behind the refused one. A deletion is not taken back, because the messages
 //! of a queue are lost: it is written when that is possible.
@@ -18,11 +21,19 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::task::{Context, Poll};
 
 use futures_channel::oneshot;
+use hairstreak_broker::Refusal;
+use hairstreak_broker::change::Change as Recorded;
+use hairstreak_broker::exchange::ExchangeDeclaration;
+use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::vhost::VirtualHost;
+use hairstreak_broker::view::BindingInfo;
 use hairstreak_store::{DefinitionStore, Kind as StoreKind, StoreError, Write};
+use hairstreak_wire::amqp::ReplyCode;
 use parking_lot::Mutex;
 use thiserror::Error;
 
-use crate::definitions::{Change, Definition, Place};
+use super::recording::to_definition;
+use crate::definitions::{Change, Definition, Kind, Place};
 
 /// The reason why changes are not on disk.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -129,6 +140,80 @@ impl Journal {
             None if store.has_room() => None,
             None => Some(JournalError("the disk does not keep up".into())),
         }
+    }
+
+    /// Checks that a change can be written.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be written now. For clients of AMQP the error is `PRECONDITION_FAILED`.
+    pub fn check(&self) -> Result<(), JournalError> {
+        self.refusal().map_or(Ok(()), Err)
+    }
+
+    /// Checks that an exchange can be declared.
+    ///
+    /// # Errors
+    ///
+    /// The exchange is durable, and not on disk, and nothing can be written now.
+    pub fn check_exchange(
+        &self,
+        virtual_host: &str,
+        host: &VirtualHost,
+        declaration: &ExchangeDeclaration,
+    ) -> Result<(), JournalError> {
+        let existing = || {
+            host.topology().exchange(&declaration.name)?;
+            Some(Place::new(Kind::Exchange, &[virtual_host.as_bytes(), &declaration.name]))
+        };
+        self.check_object(|| declaration.is_durable, existing)
+    }
+
+    /// Checks that a queue can be declared.
+    ///
+    /// # Errors
+    ///
+    /// The queue is durable, and not on disk, and nothing can be written now.
+    pub fn check_queue(
+        &self,
+        virtual_host: &str,
+        host: &VirtualHost,
+        declaration: &QueueDeclaration,
+    ) -> Result<(), JournalError> {
+        let existing = || {
+            host.queue(&declaration.name)?;
+            Some(Place::new(Kind::Queue, &[virtual_host.as_bytes(), &declaration.name]))
+        };
+        self.check_object(|| declaration.is_durable && !declaration.is_exclusive, existing)
+    }
+
+    /// Checks that a binding can be made.
+    ///
+    /// # Errors
+    ///
+    /// The ends of the binding are durable, the binding is not on disk, and nothing can be written now.
+    pub fn check_binding(
+        &self,
+        virtual_host: &str,
+        host: &VirtualHost,
+        binding: &BindingInfo,
+    ) -> Result<(), JournalError> {
+        let place = || to_definition(virtual_host, Recorded::Bound(binding.clone())).place();
+        let existing = || host.topology().is_bound(binding).then(place);
+        self.check_object(|| has_durable_ends(host, binding), existing)
+    }
+
+    /// Checks that an object can be kept. Objects on disk stay while nothing can be written, and requests for them are answered:
+    /// clients declare their queues again with each start. `existing` is the place of an object that is there.
+    fn check_object(
+        &self,
+        is_durable: impl FnOnce() -> bool,
+        existing: impl FnOnce() -> Option<Place>,
+    ) -> Result<(), JournalError> {
+        self.check().or_else(|error| {
+            let is_on_disk = || existing().is_some_and(|place| !self.is_unwritten(&place));
+            if is_durable() && !is_on_disk() { Err(error) } else { Ok(()) }
+        })
     }
 
     /// Returns true if changes are being written.
@@ -238,6 +323,22 @@ impl From<Arc<StoreError>> for JournalError {
     fn from(error: Arc<StoreError>) -> JournalError {
         JournalError(error.to_string().into())
     }
+}
+
+impl From<JournalError> for Refusal {
+    fn from(error: JournalError) -> Refusal {
+        Refusal::new(ReplyCode::PreconditionFailed, error.to_string())
+    }
+}
+
+fn has_durable_ends(host: &VirtualHost, binding: &BindingInfo) -> bool {
+    let topology = host.topology();
+    let is_durable_exchange = |name| topology.exchange(name).is_some_and(|exchange| exchange.is_durable);
+    let is_durable_queue =
+        |name| host.queue(name).is_some_and(|queue| queue.is_durable && !queue.is_exclusive);
+    let name = &binding.destination;
+    let is_durable = if binding.is_to_exchange { is_durable_exchange(name) } else { is_durable_queue(name) };
+    is_durable && is_durable_exchange(&binding.source)
 }
 
 fn to_write(change: &Change) -> Write {

@@ -17,7 +17,6 @@ use super::connections::{ConnectionEntry, Connections, NoPost, Post};
 use super::hosts::Hosts;
 use super::journal::{Commit, Journal, JournalError};
 use super::lingering::Lingering;
-use super::options::AmqpOptions;
 use super::outlets::OPERATORS;
 use super::received::Publishers;
 use super::recording::to_definition;
@@ -26,6 +25,7 @@ use super::settings::Settings;
 use super::shared_host::{HostState, SharedHost};
 use super::timekeeper::Clock;
 use crate::access::{Access, AccessOptions};
+use crate::config::{AmqpConfig, NodeConfig, TlsConfig};
 use crate::definitions::{Change, Definition, Kind, Place};
 use crate::tls::LoginFrom;
 
@@ -78,25 +78,25 @@ pub struct Node {
 
 impl Node {
     /// A node without virtual hosts.
-    pub fn new(options: &AmqpOptions, journal: Journal) -> io::Result<Node> {
-        let rules = options.login_rules();
+    pub fn new(config: &NodeConfig, journal: Journal) -> io::Result<Node> {
+        let (rules, amqp) = (config.login_rules(), &config.amqp);
         Ok(Node {
             id: NodeId::random()?,
             clock: Clock::start(),
             access: Access::start(AccessOptions { rules, ..AccessOptions::default() })?,
             refused_logins: RefusedLogins::default(),
-            login_from: LoginFrom::default(),
-            settings: Settings::new(options),
-            account: Arc::new(Account::new(options.memory_watermark)),
+            login_from: amqp.tls.as_ref().map(TlsConfig::login_from).unwrap_or_default(),
+            settings: Settings::new(amqp),
+            account: Arc::new(Account::new(amqp.memory_watermark)),
             pool: BlockPool::new(),
-            segments: Arc::new(SegmentPool::new(options.memory_watermark / SPARE_PART)),
+            segments: Arc::new(SegmentPool::new(amqp.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
             connections: Arc::default(),
             lingering: Lingering::default(),
             publishers: Arc::default(),
             catalog: Catalog::default(),
             journal,
-            limits: options.limits.clone(),
+            limits: amqp.limits.clone(),
             post: OnceLock::new(),
             changing: Mutex::new(()),
         })
@@ -115,9 +115,9 @@ impl Node {
     }
 
     /// Has limits that were configured anew take effect.
-    pub fn set_limits(&self, options: &AmqpOptions) {
-        self.settings.set(options);
-        self.account.set_watermark(options.memory_watermark);
+    pub fn set_limits(&self, config: &AmqpConfig) {
+        self.settings.set(config);
+        self.account.set_watermark(config.memory_watermark);
     }
 
     /// Sets the way to connections. Only the first counts: a node has one set of loops.

@@ -72,27 +72,12 @@ fn binding_definition(virtual_host: &str, binding: BindingInfo) -> BindingDefini
 /// The change of the host that a stored definition is. `None`: the definition is none of an exchange, a queue or a binding.
 pub fn from_definition(definition: Definition) -> Option<(String, Recorded)> {
     match definition {
-        Definition::Exchange(exchange) => Some((
-            exchange.vhost,
-            Recorded::ExchangeDeclared(ExchangeDeclaration {
-                name: exchange.name.0,
-                kind: exchange.kind.0,
-                is_durable: exchange.durable,
-                is_auto_delete: exchange.auto_delete,
-                is_internal: exchange.internal,
-                arguments: exchange.arguments.0.into(),
-            }),
-        )),
-        Definition::Queue(queue) => Some((
-            queue.vhost,
-            Recorded::QueueDeclared(QueueDeclaration {
-                name: queue.name.0,
-                is_durable: queue.durable,
-                is_exclusive: false,
-                is_auto_delete: queue.auto_delete,
-                arguments: queue.arguments.0.into(),
-            }),
-        )),
+        Definition::Exchange(exchange) => {
+            Some((exchange.vhost.clone(), Recorded::ExchangeDeclared(exchange_declaration(exchange))))
+        }
+        Definition::Queue(queue) => {
+            Some((queue.vhost.clone(), Recorded::QueueDeclared(queue_declaration(queue))))
+        }
         Definition::Binding(binding) => Some((
             binding.vhost,
             Recorded::Bound(BindingInfo {
@@ -104,5 +89,28 @@ pub fn from_definition(definition: Definition) -> Option<(String, Recorded)> {
             }),
         )),
         _ => None,
+    }
+}
+
+/// The declaration that a definition of an exchange is.
+pub fn exchange_declaration(exchange: ExchangeDefinition) -> ExchangeDeclaration {
+    ExchangeDeclaration {
+        name: exchange.name.0,
+        kind: exchange.kind.0,
+        is_durable: exchange.durable,
+        is_auto_delete: exchange.auto_delete,
+        is_internal: exchange.internal,
+        arguments: exchange.arguments.0.into(),
+    }
+}
+
+/// The declaration that a definition of a queue is.
+pub fn queue_declaration(queue: QueueDefinition) -> QueueDeclaration {
+    QueueDeclaration {
+        name: queue.name.0,
+        is_durable: queue.durable,
+        is_exclusive: false,
+        is_auto_delete: queue.auto_delete,
+        arguments: queue.arguments.0.into(),
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 
-use super::options::AmqpOptions;
+use crate::config::AmqpConfig;
 use crate::process;
 
 /// Share of the descriptors that clients leave for operators: one of eight, within a minimum and a maximum.
@@ -20,21 +20,21 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub(super) fn new(options: &AmqpOptions) -> Settings {
+    pub(super) fn new(config: &AmqpConfig) -> Settings {
         let settings = Settings {
             allows_anonymous: AtomicBool::default(),
             message_size_max: AtomicU64::default(),
             connections_max: AtomicUsize::default(),
             descriptors_max: spare_descriptors(),
         };
-        settings.set(options);
+        settings.set(config);
         settings
     }
 
-    pub(super) fn set(&self, options: &AmqpOptions) {
-        self.allows_anonymous.store(options.anonymous_user.is_some(), Relaxed);
-        self.message_size_max.store(options.message_size_max, Relaxed);
-        self.connections_max.store(options.connections_max.min(self.descriptors_max), Relaxed);
+    pub(super) fn set(&self, config: &AmqpConfig) {
+        self.allows_anonymous.store(config.anonymous_user.is_some(), Relaxed);
+        self.message_size_max.store(config.message_size_max, Relaxed);
+        self.connections_max.store(config.connections_max.min(self.descriptors_max), Relaxed);
     }
 
     /// Returns whether clients may log in without credentials.

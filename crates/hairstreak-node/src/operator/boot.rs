@@ -9,17 +9,9 @@ use thiserror::Error;
 use super::error::OperatorError;
 use super::users::{self, By};
 use super::{configured_users, importing, restoring, taking_effect, virtual_hosts};
-use crate::definitions::{Definition, DefinitionError, Document, Kind, VirtualHostDefinition};
-use crate::node::{AmqpOptions, Journal, Node};
-
-/// The place of a node's definitions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DataPlace {
-    /// The data directory.
-    pub path: PathBuf,
-    /// The name of the node. A directory belongs to the node that made it.
-    pub node_name: String,
-}
+use crate::config::NodeConfig;
+use crate::definitions::{Definition, DefinitionError, Kind, VirtualHostDefinition, read_document};
+use crate::node::{Journal, Node};
 
 /// A failure to start a node from its data directory.
 #[derive(Debug, Error)]
@@ -54,23 +46,23 @@ pub enum BootError {
 /// # Errors
 ///
 /// The directory cannot be used, or a definition cannot take effect.
-pub fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<Node, BootError> {
-    let Some(data) = data else {
-        let node = Node::new(options, Journal::Off)?;
-        add_first_definitions(&node, options)?;
+pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
+    let Some(path) = &config.data_dir else {
+        let node = Node::new(config, Journal::Off)?;
+        add_first_definitions(&node, config)?;
         return Ok(node);
     };
-    let directory = DataDirectory::open(&data.path, &data.node_name)?;
+    let directory = DataDirectory::open(path, &config.node_name)?;
     let (store, entries) = DefinitionStore::open(&directory)?;
-    let wrong = |reason: String| BootError::Definition { place: data.path.clone(), reason };
+    let wrong = |reason: String| BootError::Definition { place: path.clone(), reason };
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
     let definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
-    let mut node = Node::new(options, Journal::on(store))?;
+    let mut node = Node::new(config, Journal::on(store))?;
     node.id = directory.node_id();
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
-    add_first_definitions(&node, options)?;
+    add_first_definitions(&node, config)?;
     // A node whose first definitions cannot be written would be a different one after a crash.
     node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;
     Ok(node)
@@ -78,28 +70,28 @@ pub fn open(options: &AmqpOptions, data: Option<&DataPlace>) -> Result<Node, Boo
 
 /// Adds the objects that exist at each start, and the first objects of a node without definitions. Deletes the users that the
 /// configuration no longer names.
-fn add_first_definitions(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
+fn add_first_definitions(node: &Node, config: &NodeConfig) -> Result<(), BootError> {
     // Users are deleted before users are added: a new user may have the key of a deleted user.
-    configured_users::delete_gone(node, options)?;
-    if let Some(path) = &options.load_definitions {
+    configured_users::delete_gone(node, config)?;
+    if let Some(path) = &config.load_definitions {
         load(node, path)?;
     }
-    let mut names = options.virtual_hosts.clone();
+    let mut names = config.amqp.virtual_hosts.clone();
     if virtual_hosts::all(node).is_empty() {
-        names.push(options.default_virtual_host.clone());
+        names.push(config.default_virtual_host.clone());
     }
     for name in names.iter().filter(|name| node.hosts.find(name).is_none()) {
         let host = VirtualHostDefinition { name: name.clone(), ..VirtualHostDefinition::default() };
         virtual_hosts::put(node, host, None)?;
     }
-    configured_users::put(node, options)?;
-    check_anonymous_user(node, options);
+    configured_users::put(node, config)?;
+    check_anonymous_user(node, config);
     Ok(())
 }
 
 /// Warns if the user for clients without credentials does not exist. Such clients are refused until it does.
-fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
-    if let Some(name) = &options.anonymous_user
+fn check_anonymous_user(node: &Node, config: &NodeConfig) {
+    if let Some(name) = &config.amqp.anonymous_user
         && users::find(node, name).is_err()
     {
         log::warn!(
@@ -113,12 +105,12 @@ fn check_anonymous_user(node: &Node, options: &AmqpOptions) {
 /// # Errors
 ///
 /// A user is invalid. Users before it have changed.
-pub fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
-    configured_users::delete_gone(node, options)?;
-    configured_users::put(node, options)?;
-    check_anonymous_user(node, options);
-    node.access.set_login_rules(options.login_rules());
-    node.set_limits(options);
+pub fn reload(node: &Node, config: &NodeConfig) -> Result<(), BootError> {
+    configured_users::delete_gone(node, config)?;
+    configured_users::put(node, config)?;
+    check_anonymous_user(node, config);
+    node.access.set_login_rules(config.login_rules());
+    node.set_limits(&config.amqp);
     Ok(())
 }
 
@@ -126,7 +118,7 @@ pub fn reload(node: &Node, options: &AmqpOptions) -> Result<(), BootError> {
 fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     let wrong = |reason: String| BootError::Definition { place: path.into(), reason };
     let text = fs::read(path).map_err(|error| wrong(error.to_string()))?;
-    let document = Document::parse(&text, None).map_err(|error| wrong(error.to_string()))?;
+    let document = read_document(&text, None).map_err(|error| wrong(error.to_string()))?;
     // Items that are refused are in the log, and do not keep the node from its start.
     importing::import(node, document, By::Node).map_err(|error| wrong(error.to_string()))?;
     Ok(())
@@ -143,6 +135,7 @@ mod tests {
 
     use super::*;
     use crate::access::Peer;
+    use crate::config::AmqpConfig;
     use crate::operator::queues;
 
     /// fancy-regex takes this pattern and panics when it matches.
@@ -155,9 +148,8 @@ mod tests {
     #[test]
     fn a_pattern_that_an_older_node_took_matches_nothing() {
         let folder = std::env::temp_dir().join(format!("hairstreak-patterns-{}", std::process::id()));
-        let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
-        let options = AmqpOptions::default();
-        let node = open(&options, Some(&data)).unwrap();
+        let config = NodeConfig { data_dir: Some(folder.clone()), ..NodeConfig::default() };
+        let node = open(&config).unwrap();
         let policy = json!({"vhost": "/", "name": "p", "pattern": BAD, "definition": {"expires": 100_000}});
         node.put(Definition::Policy(definition(policy)));
         let row = json!({"user": "guest", "vhost": "/", "configure": BAD, "write": "", "read": ".*"});
@@ -170,7 +162,7 @@ mod tests {
         node.journal.flush().unwrap();
         drop(node);
 
-        let node = open(&options, Some(&data)).unwrap();
+        let node = open(&config).unwrap();
         let queues = queues::all(&node, "/").unwrap();
         assert_eq!(
             queues.iter().map(|queue| (&*queue.name, queue.policies.user.as_deref())).collect::<Vec<_>>(),
@@ -191,26 +183,28 @@ mod tests {
             json!({"name": "q", "vhost": "/", "durable": true, "auto_delete": false, "arguments": {}});
         let file = json!({"vhosts": [{"name": "/"}], "policies": [policy], "queues": [queue]});
         fs::write(&path, file.to_string()).unwrap();
-        let options = AmqpOptions { load_definitions: Some(path.clone()), ..AmqpOptions::default() };
-        let node = open(&options, None).unwrap();
+        let config = NodeConfig { load_definitions: Some(path.clone()), ..NodeConfig::default() };
+        let node = open(&config).unwrap();
         assert_eq!(queues::all(&node, "/").unwrap().len(), 1);
         assert!(taking_effect::all_policies(&node, hairstreak_broker::policy::Scope::User).is_empty());
         fs::write(&path, "{").unwrap();
-        let error = open(&options, None).map(drop).unwrap_err().to_string();
+        let error = open(&config).map(drop).unwrap_err().to_string();
         assert!(error.starts_with(&format!("{}: the file: ", path.display())), "{error}");
         fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn a_node_without_its_anonymous_user_starts_and_lets_no_client_in_without_credentials() {
-        let options =
-            |name: &str| AmqpOptions { anonymous_user: Some(name.into()), ..AmqpOptions::default() };
+        let config = |name: &str| {
+            let amqp = AmqpConfig { anonymous_user: Some(name.into()), ..AmqpConfig::default() };
+            NodeConfig { amqp, ..NodeConfig::default() }
+        };
         let log_in = |node: &Node| node.access.log_in_anonymously(Peer::local()).is_ok();
-        let node = open(&options("guest"), None).unwrap();
+        let node = open(&config("guest")).unwrap();
         assert!(log_in(&node));
-        reload(&node, &options("bob")).unwrap();
+        reload(&node, &config("bob")).unwrap();
         assert!(!log_in(&node));
-        let node = open(&options("bob"), None).unwrap();
+        let node = open(&config("bob")).unwrap();
         assert!(!log_in(&node));
         drop(users::put(&node, "bob", users::UserChanges::default(), By::Operator).unwrap());
         assert!(log_in(&node));

@@ -7,8 +7,9 @@ use super::error::OperatorError;
 use super::users::{self, By};
 use super::virtual_hosts;
 use crate::access::UserUpdate;
+use crate::config::{FirstUser, NodeConfig};
 use crate::definitions::{ConfiguredUserDefinition, Definition, Kind};
-use crate::node::{AmqpOptions, FirstUser, Node};
+use crate::node::Node;
 
 /// Deletes the users that the configuration no longer names. The default user is deleted when the configuration names users. A
 /// node that is started without any configuration keeps them, with all their rights: a forgotten file is no request to delete
@@ -17,14 +18,14 @@ use crate::node::{AmqpOptions, FirstUser, Node};
 /// # Errors
 ///
 /// No error is known: a user that is deleted already is no error.
-pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
-    if !options.is_configured {
+pub(super) fn delete_gone(node: &Node, config: &NodeConfig) -> Result<(), OperatorError> {
+    if config.file.is_none() {
         return Ok(());
     }
     for definition in node.catalog.all(Kind::ConfiguredUser) {
         let Definition::ConfiguredUser(mark) = definition else { continue };
-        let is_named = options.users.iter().any(|user| user.name == mark.name);
-        if is_named || mark.is_default && options.users.is_empty() {
+        let is_named = config.users.iter().any(|user| user.name == mark.name);
+        if is_named || mark.is_default && config.users.is_empty() {
             continue;
         }
         match users::delete(node, &mark.name, By::Node) {
@@ -41,10 +42,10 @@ pub(super) fn delete_gone(node: &Node, options: &AmqpOptions) -> Result<(), Oper
 /// # Errors
 ///
 /// A user is invalid. Users before it have changed.
-pub(super) fn put(node: &Node, options: &AmqpOptions) -> Result<(), OperatorError> {
-    options.users.iter().try_for_each(|user| put_one(node, user, false))?;
-    if options.users.is_empty() && users::all(node).is_empty() {
-        put_one(node, &options.default_user, true)?;
+pub(super) fn put(node: &Node, config: &NodeConfig) -> Result<(), OperatorError> {
+    config.users.iter().try_for_each(|user| put_one(node, user, false))?;
+    if config.users.is_empty() && users::all(node).is_empty() {
+        put_one(node, &config.default_user, true)?;
     }
     Ok(())
 }
@@ -60,14 +61,22 @@ fn put_one(node: &Node, user: &FirstUser, is_default: bool) -> Result<(), Operat
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::definitions::{PermissionDefinition, VirtualHostDefinition};
     use crate::operator::users::UserChanges;
-    use crate::operator::{DataPlace, open, reload};
+    use crate::operator::{open, reload};
 
-    fn options(names: &[&str]) -> AmqpOptions {
+    fn config(names: &[&str]) -> NodeConfig {
         let user = |name: &&str| FirstUser { name: name.to_string(), ..FirstUser::guest() };
-        AmqpOptions { users: names.iter().map(user).collect(), ..AmqpOptions::default() }
+        let users = names.iter().map(user).collect();
+        NodeConfig { file: Some("node.toml".into()), users, ..NodeConfig::default() }
+    }
+
+    /// Opens a node with a data directory.
+    fn open_at(path: &Path, config: NodeConfig) -> Node {
+        open(&NodeConfig { data_dir: Some(path.into()), ..config }).unwrap()
     }
 
     fn names(node: &Node) -> Vec<String> {
@@ -77,8 +86,7 @@ mod tests {
     #[test]
     fn users_go_with_the_configuration_at_a_start_and_when_it_is_read_again() {
         let path = std::env::temp_dir().join(format!("hairstreak-configured-users-{}", std::process::id()));
-        let place = DataPlace { path: path.clone(), node_name: "node".into() };
-        let start = |names: &[&str]| open(&options(names), Some(&place)).unwrap();
+        let start = |names: &[&str]| open_at(&path, config(names));
         let end = |node: Node| node.journal.close().unwrap();
 
         let node = start(&[]);
@@ -91,7 +99,7 @@ mod tests {
         let node = start(&["b"]);
         assert_eq!(names(&node), ["b", "operator"]);
         assert!(users::permissions(&node).iter().all(|row| row.user == "b"));
-        reload(&node, &options(&["a", "operator"])).unwrap();
+        reload(&node, &config(&["a", "operator"])).unwrap();
         assert_eq!(names(&node), ["a", "operator"]);
         // Deleted and made again by an operator, a user is the operator's.
         drop(users::delete(&node, "a", By::Operator).unwrap());
@@ -110,20 +118,18 @@ mod tests {
     #[test]
     fn a_start_without_the_configuration_keeps_its_users_and_what_they_were_granted() {
         let path = std::env::temp_dir().join(format!("hairstreak-no-configuration-{}", std::process::id()));
-        let place = DataPlace { path: path.clone(), node_name: "node".into() };
-        let node = open(&options(&["a"]), Some(&place)).unwrap();
+        let node = open_at(&path, config(&["a"]));
         let row =
             PermissionDefinition { configure: "^mine".into(), ..PermissionDefinition::everything("a", "/") };
         drop(users::set_permission(&node, row.clone(), By::Operator).unwrap());
         node.journal.close().unwrap();
         drop(node);
-        let without = AmqpOptions { is_configured: false, ..AmqpOptions::default() };
-        for options in [&without, &options(&["a"])] {
-            let node = open(options, Some(&place)).unwrap();
+        for config in [NodeConfig::default(), config(&["a"])] {
+            let node = open_at(&path, config);
             assert_eq!((names(&node), users::permissions(&node)), (vec!["a".to_owned()], vec![row.clone()]));
             node.journal.close().unwrap();
         }
-        let node = open(&options(&[]), Some(&place)).unwrap();
+        let node = open_at(&path, config(&[]));
         assert_eq!(names(&node), ["guest"], "a configuration without users is a wish");
         node.journal.close().unwrap();
         drop(node);
@@ -134,18 +140,17 @@ mod tests {
     #[test]
     fn a_user_of_the_configuration_gets_all_rights_only_once() {
         let path = std::env::temp_dir().join(format!("hairstreak-rights-once-{}", std::process::id()));
-        let place = DataPlace { path: path.clone(), node_name: "node".into() };
-        let node = open(&options(&["a"]), Some(&place)).unwrap();
+        let node = open_at(&path, config(&["a"]));
         assert_eq!(users::permissions(&node), [PermissionDefinition::everything("a", "/")]);
         drop(users::clear_permission(&node, "/", "a", By::Operator).unwrap());
-        reload(&node, &options(&["a", "b"])).unwrap();
+        reload(&node, &config(&["a", "b"])).unwrap();
         assert_eq!(users::permissions(&node), [PermissionDefinition::everything("b", "/")]);
         let host = VirtualHostDefinition { name: "v".into(), ..VirtualHostDefinition::default() };
         drop(virtual_hosts::put(&node, host, None).unwrap());
-        reload(&node, &options(&["a", "b"])).unwrap();
+        reload(&node, &config(&["a", "b"])).unwrap();
         node.journal.close().unwrap();
         drop(node);
-        let node = open(&options(&["a", "b"]), Some(&place)).unwrap();
+        let node = open_at(&path, config(&["a", "b"]));
         assert_eq!(users::permissions(&node), [PermissionDefinition::everything("b", "/")]);
         node.journal.close().unwrap();
         drop(node);
@@ -154,13 +159,13 @@ mod tests {
 
     #[test]
     fn the_default_user_stays_while_the_configuration_names_nobody() {
-        let node = open(&options(&[]), None).unwrap();
+        let node = open(&config(&[])).unwrap();
         let other = FirstUser { name: "other".into(), ..FirstUser::guest() };
-        reload(&node, &AmqpOptions { default_user: other, ..options(&[]) }).unwrap();
+        reload(&node, &NodeConfig { default_user: other, ..config(&[]) }).unwrap();
         assert_eq!(names(&node), ["guest"]);
-        reload(&node, &options(&["shop"])).unwrap();
+        reload(&node, &config(&["shop"])).unwrap();
         assert_eq!(names(&node), ["shop"]);
-        reload(&node, &options(&[])).unwrap();
+        reload(&node, &config(&[])).unwrap();
         assert_eq!(names(&node), ["guest"], "as after a start");
     }
 }

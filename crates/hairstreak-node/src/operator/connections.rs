@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{ChannelInfo, ConsumerInfo};
 
 use super::error::OperatorError;
@@ -53,5 +54,5 @@ pub fn channels(node: &Node, virtual_host: &str) -> Result<Vec<ChannelInfo>, Ope
 /// There is no such host.
 pub fn consumers(node: &Node, virtual_host: &str) -> Result<Vec<ConsumerInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(host.gather(|host, from, count, rows| host.consumer_infos(from, count, rows)))
+    Ok(host.gather(VirtualHost::consumer_infos))
 }

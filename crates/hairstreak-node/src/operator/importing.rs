@@ -1,8 +1,6 @@
 //! Importing definitions: items that RabbitMQ passes over are passed over, items that the node refuses are named, and the rest is imported.
 
-use hairstreak_broker::exchange::ExchangeDeclaration;
 use hairstreak_broker::policy::Scope;
-use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_broker::view::BindingInfo;
 
 use super::error::OperatorError;
@@ -11,7 +9,7 @@ use super::{bindings, exchanges, parameters, policies, queues, virtual_hosts};
 use crate::definitions::{
     BindingDefinition, DestinationType, Document, ExchangeDefinition, LeftOut, QueueDefinition, UserItem,
 };
-use crate::node::{Commit, Node};
+use crate::node::{Commit, Node, exchange_declaration, queue_declaration};
 
 /// Prefix of the exchanges that each virtual host has. A file does not declare them.
 const RESERVED_PREFIX: &[u8] = b"amq.";
@@ -186,7 +184,7 @@ fn missing_of_permission(node: &Node, user: &str, virtual_host: &str) -> Result<
 }
 
 fn import_exchange(node: &Node, exchange: ExchangeDefinition) -> Result<Commit, Reason> {
-    let vhost = exchange.vhost;
+    let vhost = exchange.vhost.clone();
     known(node, &vhost)?;
     if exchanges::find(node, &vhost, &exchange.name.0).is_ok() {
         return Ok(Commit::done());
@@ -194,19 +192,11 @@ fn import_exchange(node: &Node, exchange: ExchangeDefinition) -> Result<Commit, 
     if exchange.name.0.starts_with(RESERVED_PREFIX) {
         return Err(Reason::PassedOver("a node itself makes the exchanges with such names".into()));
     }
-    let declaration = ExchangeDeclaration {
-        name: exchange.name.0,
-        kind: exchange.kind.0,
-        is_durable: exchange.durable,
-        is_auto_delete: exchange.auto_delete,
-        is_internal: exchange.internal,
-        arguments: exchange.arguments.0.into(),
-    };
-    Ok(exchanges::declare(node, &vhost, &declaration)?.commit)
+    Ok(exchanges::declare(node, &vhost, &exchange_declaration(exchange))?.commit)
 }
 
-fn import_queue(node: &Node, queue: QueueDefinition) -> Result<Commit, Reason> {
-    let vhost = queue.vhost;
+fn import_queue(node: &Node, mut queue: QueueDefinition) -> Result<Commit, Reason> {
+    let vhost = queue.vhost.clone();
     known(node, &vhost)?;
     if queue.name.0.is_empty() {
         return Err(Reason::Refused(OperatorError::Bad("the name is empty".into())));
@@ -214,21 +204,14 @@ fn import_queue(node: &Node, queue: QueueDefinition) -> Result<Commit, Reason> {
     if queues::find(node, &vhost, &queue.name.0).is_ok() {
         return Ok(Commit::done());
     }
-    let mut arguments = queue.arguments.0;
+    let arguments = &mut queue.arguments.0;
     let default = virtual_hosts::find(node, &vhost)?.default_queue_type;
-    if let Some(kind) = queue.kind.filter(|kind| kind != default.as_deref().unwrap_or("classic"))
+    if let Some(kind) = queue.kind.as_deref().filter(|kind| *kind != default.as_deref().unwrap_or("classic"))
         && arguments.get("x-queue-type").is_none()
     {
-        arguments.insert("x-queue-type", kind.as_str());
+        arguments.insert("x-queue-type", kind);
     }
-    let declaration = QueueDeclaration {
-        name: queue.name.0,
-        is_durable: queue.durable,
-        is_exclusive: false,
-        is_auto_delete: queue.auto_delete,
-        arguments: arguments.into(),
-    };
-    Ok(queues::declare(node, &vhost, &declaration)?.commit)
+    Ok(queues::declare(node, &vhost, &queue_declaration(queue))?.commit)
 }
 
 fn import_binding(node: &Node, binding: BindingDefinition) -> Result<Commit, Reason> {

@@ -22,8 +22,7 @@ mod taking_effect;
 pub mod users;
 pub mod virtual_hosts;
 
-pub use boot::{BootError, DataPlace};
-pub use boot::{open, reload};
+pub use boot::{BootError, open, reload};
 pub use error::Done;
 pub use error::OperatorError;
 pub use error::erlang;

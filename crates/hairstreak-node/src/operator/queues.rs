@@ -1,6 +1,7 @@
 //! Queues: they are listed, declared, purged and deleted, as a client would.
 
 use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{ConsumerInfo, QueueInfo};
 
 use super::error::{Done, OperatorError};
@@ -14,7 +15,7 @@ use crate::node::{Commit, Node, OPERATORS};
 /// There is no such host.
 pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<QueueInfo>, OperatorError> {
     let host = live(node, virtual_host)?;
-    Ok(host.gather(|host, from, count, rows| host.queue_infos(from, count, rows)))
+    Ok(host.gather(VirtualHost::queue_infos))
 }
 
 /// A queue and its consumers.

@@ -98,30 +98,36 @@ fn take_effect(node: &Node, definition: Definition) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use hairstreak_store::{DataDirectory, DefinitionStore, Kind as StoreKind, Write};
     use serde_json::{Value, json};
 
+    use crate::config::NodeConfig;
     use crate::definitions::{Definition, Kind};
-    use crate::node::{AmqpOptions, Node};
-    use crate::operator::{BootError, DataPlace, exchanges, open, policies, queues, users};
+    use crate::node::Node;
+    use crate::operator::{BootError, exchanges, open, policies, queues, users};
 
     /// A folder for a data directory, removed with the value.
-    struct Folder(DataPlace);
+    struct Folder(PathBuf);
 
     impl Folder {
         fn new(name: &str) -> Folder {
             let name = format!("hairstreak-restoring-{name}-{}", std::process::id());
-            Folder(DataPlace { path: std::env::temp_dir().join(name), node_name: "test@here".into() })
+            Folder(std::env::temp_dir().join(name))
         }
 
         fn open(&self) -> Result<Node, BootError> {
-            open(&AmqpOptions::default(), Some(&self.0))
+            open(&NodeConfig { data_dir: Some(self.0.clone()), ..NodeConfig::default() })
+        }
+
+        fn directory(&self) -> DataDirectory {
+            DataDirectory::open(&self.0, &NodeConfig::default().node_name).unwrap()
         }
 
         /// Writes definitions as they are, whether or not they fit each other.
         fn write(&self, definitions: &[Definition]) {
-            let directory = DataDirectory::open(&self.0.path, &self.0.node_name).unwrap();
-            let (store, _) = DefinitionStore::open(&directory).unwrap();
+            let (store, _) = DefinitionStore::open(&self.directory()).unwrap();
             let write = |definition: &Definition| {
                 let place = definition.place();
                 let value = Some(definition.encode());
@@ -133,15 +139,14 @@ mod tests {
 
         /// Returns the number of definitions of a kind on disk.
         fn count(&self, kind: Kind) -> usize {
-            let directory = DataDirectory::open(&self.0.path, &self.0.node_name).unwrap();
-            let (_store, entries) = DefinitionStore::open(&directory).unwrap();
+            let (_store, entries) = DefinitionStore::open(&self.directory()).unwrap();
             entries.iter().filter(|entry| entry.kind.number() == kind.number()).count()
         }
     }
 
     impl Drop for Folder {
         fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0.path);
+            let _ = std::fs::remove_dir_all(&self.0);
         }
     }
 

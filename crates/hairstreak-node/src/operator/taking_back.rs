@@ -102,12 +102,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::definitions::Document;
-    use crate::node::AmqpOptions;
-    use crate::operator::{DataPlace, definitions, importing, open};
+    use crate::config::NodeConfig;
+    use crate::definitions::read_document;
+    use crate::operator::{definitions, importing, open};
 
     fn import(node: &Node, file: &Value) {
-        let document = Document::parse(file.to_string().as_bytes(), None).unwrap();
+        let document = read_document(file.to_string().as_bytes(), None).unwrap();
         let imported = importing::import(node, document, By::Operator).unwrap();
         assert_eq!(imported.refusal(), None);
     }
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn a_change_that_cannot_be_written_is_taken_back() {
         let path = std::env::temp_dir().join(format!("hairstreak-taking-back-{}", std::process::id()));
-        let place = DataPlace { path: path.clone(), node_name: "node".into() };
-        let node = Arc::new(open(&AmqpOptions::default(), Some(&place)).unwrap());
+        let config = NodeConfig { data_dir: Some(path.clone()), ..NodeConfig::default() };
+        let node = Arc::new(open(&config).unwrap());
         take_back_what_fails(&node);
         import(
             &node,
@@ -176,7 +176,7 @@ mod tests {
         let queue = json!({"name": "q", "vhost": "new", "durable": true});
         let file = json!({"vhosts": [host], "queues": [queue]}).to_string();
         // The host may be deleted already when the queue comes.
-        let document = Document::parse(file.as_bytes(), None).unwrap();
+        let document = read_document(file.as_bytes(), None).unwrap();
         drop(importing::import(&node, document, By::Operator).unwrap());
         for variant in [3, 4] {
             import(&node, &json!({"policies": [items("v", variant)[7].1.clone()]}));

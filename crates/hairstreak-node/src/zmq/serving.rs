@@ -4,8 +4,8 @@ use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use hairstreak_services::broker::{Broker, Options as ServiceOptions};
-use hairstreak_services::names::{Change, Options as DirectoryOptions};
+use hairstreak_services::broker::Broker;
+use hairstreak_services::names::Change;
 use hairstreak_socket::monitor::EventKind;
 use hairstreak_socket::security::{KeyPair, fill_random};
 use hairstreak_socket::{BindError, Context, Endpoint, Options as SocketOptions, Router};
@@ -15,7 +15,8 @@ use super::driver::{Driver, Machine};
 use super::outbox::{IDLE_HEARTBEAT, SocketOutbox};
 use super::services;
 use super::users::{UserGate, Users};
-use crate::options::TellFailure;
+use crate::callbacks::TellFailure;
+use crate::config::NodeConfig;
 use crate::start_error::StartError;
 
 /// The common parts of the ROUTERs of a node.
@@ -38,28 +39,24 @@ pub(crate) struct ServingRouter {
 }
 
 impl RouterServer {
-    /// Serves the directory at these endpoints.
+    /// Serves the directory.
     pub fn serve_directory(
         &self,
-        endpoints: &[String],
-        options: DirectoryOptions,
+        config: &NodeConfig,
         on_change: Box<dyn FnMut(&Change) + Send>,
     ) -> Result<ServingRouter, StartError> {
-        let (router, endpoints) = self.open(endpoints, directory::socket_options())?;
+        let (router, endpoints) = self.open(&config.directory_bind, directory::socket_options())?;
         let outbox = SocketOutbox::new(router.clone());
-        let machine = DirectoryMachine::new(options, self.gate(), on_change);
+        let machine = DirectoryMachine::new(config.directory.clone(), self.gate(), on_change);
         self.start("directory", router, endpoints, Driver::new(machine, outbox))
     }
 
-    /// Serves the broker of services at these endpoints.
-    pub fn serve_services(
-        &self,
-        endpoints: &[String],
-        options: ServiceOptions,
-    ) -> Result<ServingRouter, StartError> {
+    /// Serves the broker of services.
+    pub fn serve_services(&self, config: &NodeConfig) -> Result<ServingRouter, StartError> {
+        let options = config.services.clone();
         let mut id = [0; 16];
         fill_random(&mut id).map_err(StartError::Random)?;
-        let (router, endpoints) = self.open(endpoints, services::socket_options(&options))?;
+        let (router, endpoints) = self.open(&config.services_bind, services::socket_options(&options))?;
         let outbox = SocketOutbox::new(router.clone())
             .with_bound(services::queued_bytes_tight(&options))
             .with_idle_heartbeat(IDLE_HEARTBEAT);

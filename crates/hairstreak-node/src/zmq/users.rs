@@ -202,8 +202,8 @@ fn place_of(remote: Option<SocketAddr>, endpoint: &str) -> Option<Peer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::NodeConfig;
     use crate::definitions::PermissionDefinition;
-    use crate::node::AmqpOptions;
     use crate::operator;
     use crate::operator::users::{By, UserChanges};
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_user_of_the_same_name_later_is_another_one() {
-        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let node = Arc::new(operator::open(&NodeConfig::default()).unwrap());
         let users = Users::new(Arc::clone(&node), true);
         let gate = UserGate(Arc::clone(&users));
         let writes = |user: &str| gate.allows(user, Operation::Write, b"name");
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn users_who_were_deleted_are_forgotten() {
-        let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+        let node = Arc::new(operator::open(&NodeConfig::default()).unwrap());
         let users = Users::new(Arc::clone(&node), true);
         for number in 0..1_000 {
             let name = format!("user {number}");

@@ -6,7 +6,7 @@ mod relay;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use hairstreak_node::{AmqpOptions, ServeOptions, Server};
+use hairstreak_node::{AmqpConfig, NodeConfig, Server};
 use hairstreak_transport::event_loop::{EventLoops, LoopOptions};
 use hairstreak_transport::vortex::{Fabric, FabricOptions};
 use hairstreak_transport::{Endpoint, Listener, Stream};
@@ -37,12 +37,12 @@ pub struct OurNode {
 
 /// Starts our node on loopback, with the users and virtual hosts of `checks.py`.
 pub fn our_node() -> OurNode {
-    start(AmqpOptions { message_size_max: 16 << 20, ..AmqpOptions::default() })
+    start(AmqpConfig { message_size_max: 16 << 20, ..AmqpConfig::default() })
 }
 
 /// A node whose messages may take 8 MiB of memory.
 pub fn our_small_node() -> OurNode {
-    start(AmqpOptions { memory_watermark: 8 << 20, ..AmqpOptions::default() })
+    start(AmqpConfig { memory_watermark: 8 << 20, ..AmqpConfig::default() })
 }
 
 /// As [`our_node`], at a fabric whose name begins so. A relay is at the address, and all bytes between relay and node go through the fabric.
@@ -52,7 +52,7 @@ pub fn our_node_at_a_fabric(name: &str) -> OurNode {
         Fabric::bind(&FabricOptions { heights: 4, angles: 2, networks: 4, name: name.clone() }).unwrap();
     std::thread::spawn(move || fabric.run().unwrap());
     let server = serve(
-        AmqpOptions { message_size_max: 16 << 20, ..AmqpOptions::default() },
+        AmqpConfig { message_size_max: 16 << 20, ..AmqpConfig::default() },
         &format!("vortex://{name}/0:*"),
     );
     let Endpoint::Vortex(place) = server.amqp_endpoints()[0].clone() else { panic!("no port of a fabric") };
@@ -64,19 +64,15 @@ pub fn our_node_at_a_fabric(name: &str) -> OurNode {
     OurNode { address, _server: server, _relay: Some(relay) }
 }
 
-fn start(amqp: AmqpOptions) -> OurNode {
+fn start(amqp: AmqpConfig) -> OurNode {
     let server = serve(amqp, "tcp://127.0.0.1:*");
     let address = server.amqp_endpoints()[0].to_string();
     let address = address.strip_prefix("tcp://").unwrap().parse().unwrap();
     OurNode { address, _server: server, _relay: None }
 }
 
-fn serve(amqp: AmqpOptions, at: &str) -> Server {
-    let options = ServeOptions {
-        bind: Vec::new(),
-        amqp_bind: vec![at.into()],
-        amqp: AmqpOptions { load_definitions: Some(definitions()), ..amqp },
-        ..ServeOptions::default()
-    };
-    Server::start(options).unwrap()
+fn serve(amqp: AmqpConfig, at: &str) -> Server {
+    let amqp = AmqpConfig { bind: Some(vec![at.into()]), ..amqp };
+    let load_definitions = Some(definitions());
+    Server::start(NodeConfig { load_definitions, amqp, ..NodeConfig::default() }).unwrap()
 }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hairstreak_node::{AmqpOptions, AmqpTlsOptions, AsksClients, LoginFrom, ServeOptions, Server};
+use hairstreak_node::{AmqpConfig, ClientCertificatesConfig, NodeConfig, Server, TlsConfig};
 use hairstreak_testkit::until;
 use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions};
 use hairstreak_transport::{ClientLayer, Endpoint, Established, Stream};
@@ -15,25 +15,20 @@ fn certificates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../hairstreak-transport/tests/streams/certificates")
 }
 
-fn tls_options(certificate: &str, client_certificates: AsksClients) -> AmqpTlsOptions {
-    AmqpTlsOptions {
+/// A node with a certificate, which asks for no certificate of its clients.
+fn config(certificate: &str) -> NodeConfig {
+    with_tls(TlsConfig {
         bind: vec!["tcp://127.0.0.1:*".into()],
         certificate: certificates().join(certificate),
         key: certificates().join("server.key"),
-        client_certificates,
-        login_from: LoginFrom::CommonName,
-    }
+        ..TlsConfig::default()
+    })
 }
 
-fn serve(tls: AmqpTlsOptions) -> Server {
-    let options = ServeOptions {
-        bind: Vec::new(),
-        amqp_bind: vec!["tcp://127.0.0.1:*".into()],
-        amqp_tls: Some(tls),
-        amqp: AmqpOptions { load_definitions: Some(definitions()), ..AmqpOptions::default() },
-        ..ServeOptions::default()
-    };
-    Server::start(options).unwrap()
+fn with_tls(tls: TlsConfig) -> NodeConfig {
+    let bind = Some(vec!["tcp://127.0.0.1:*".into()]);
+    let amqp = AmqpConfig { bind, tls: Some(tls), ..AmqpConfig::default() };
+    NodeConfig { load_definitions: Some(definitions()), amqp, ..NodeConfig::default() }
 }
 
 fn address(endpoint: &Endpoint) -> String {
@@ -59,13 +54,14 @@ fn rabbitmq_passes_the_checks_of_tls() {
 
 #[test]
 fn our_node_passes_the_checks_of_tls() {
-    let ca = certificates().join("ca.pem");
     for (asks, client_certificates) in [
-        ("none", AsksClients::None),
-        ("optional", AsksClients::Optional(ca.clone())),
-        ("required", AsksClients::Required(ca)),
+        ("none", ClientCertificatesConfig::None),
+        ("optional", ClientCertificatesConfig::Optional),
+        ("required", ClientCertificatesConfig::Required),
     ] {
-        let server = serve(tls_options("server.pem", client_certificates));
+        let tls = config("server.pem").amqp.tls.unwrap();
+        let ca = (asks != "none").then(|| certificates().join("ca.pem"));
+        let server = Server::start(with_tls(TlsConfig { ca, client_certificates, ..tls })).unwrap();
         let without = if asks == "none" { &["external"][..] } else { &[] };
         check(
             &address(&server.amqp_endpoints()[0]),
@@ -91,15 +87,14 @@ fn shake_hands(endpoint: &Endpoint) -> Result<(), String> {
 
 #[test]
 fn certificates_are_changed_while_the_node_runs() {
-    let server = serve(tls_options("expired.pem", AsksClients::None));
+    let server = Server::start(config("expired.pem")).unwrap();
     let endpoint = &server.amqp_tls_endpoints()[0];
     let error = shake_hands(endpoint).unwrap_err();
     assert!(error.contains("expired"), "{error}");
-    let missing = tls_options("missing.pem", AsksClients::None);
-    let error = server.reload(&AmqpOptions::default(), Some(&missing)).unwrap_err().to_string();
+    let error = server.reload(&config("missing.pem")).unwrap_err().to_string();
     assert!(error.contains("missing.pem"), "{error}");
     assert!(shake_hands(endpoint).is_err());
-    server.reload(&AmqpOptions::default(), Some(&tls_options("server.pem", AsksClients::None))).unwrap();
+    server.reload(&config("server.pem")).unwrap();
     shake_hands(endpoint).unwrap();
 }
 
@@ -111,9 +106,8 @@ fn a_node_does_not_start_with_certificates_that_it_cannot_use() {
         ("server.pem", "encrypted.key", "encrypted.key: the private key is encrypted"),
     ] {
         let key = certificates().join(key);
-        let tls = AmqpTlsOptions { key, ..tls_options(certificate, AsksClients::None) };
-        let options = ServeOptions { bind: Vec::new(), amqp_tls: Some(tls), ..ServeOptions::default() };
-        let error = Server::start(options).unwrap_err().to_string();
+        let tls = TlsConfig { key, ..config(certificate).amqp.tls.unwrap() };
+        let error = Server::start(with_tls(tls)).unwrap_err().to_string();
         assert!(error.contains(reason) && !error.contains('\n'), "{error}");
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::{Context, Result, ensure};
-use hairstreak_node::{AmqpOptions, ServeOptions, Server};
+use hairstreak_node::{AmqpConfig, NodeConfig, Server};
 use hairstreak_transport::{Endpoint, TcpAddress};
 
 use crate::broker::amqp::Link;
@@ -58,17 +58,14 @@ impl QueueBroker {
             Broker::Hairstreak => {
                 let tcp = Endpoint::Tcp(TcpAddress { host: host.to_string(), port: 0 });
                 let endpoints = [tcp.to_string(), shared_memory_endpoint("node")];
-                let options = ServeOptions {
-                    bind: Vec::new(),
-                    amqp_bind: endpoints.into_iter().chain(vortex).collect(),
-                    amqp: AmqpOptions {
-                        loopback_users: host.is_loopback().then(|| "guest".into()).into_iter().collect(),
-                        memory_watermark: watermark as usize,
-                        ..AmqpOptions::default()
-                    },
-                    ..ServeOptions::default()
+                let amqp = AmqpConfig {
+                    bind: Some(endpoints.into_iter().chain(vortex).collect()),
+                    loopback_users: host.is_loopback().then(|| "guest".into()).into_iter().collect(),
+                    memory_watermark: watermark as usize,
+                    ..AmqpConfig::default()
                 };
-                Process::Node(Box::new(Server::start(options).context("the node")?))
+                let config = NodeConfig { amqp, ..NodeConfig::default() };
+                Process::Node(Box::new(Server::start(config).context("the node")?))
             }
             Broker::Rabbitmq => {
                 ensure!(

@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context as _, Result, bail};
 use hairstreak::Message;
 use hairstreak::service::{Client, MemoryStore, Worker, WorkerOptions};
-use hairstreak_node::{ServeOptions, Server, ServiceOptions};
+use hairstreak_node::{NodeConfig, Server, ServiceOptions};
 
 use super::super::plan::Scheme;
 use super::super::sample::{Role, Task};
@@ -56,8 +56,8 @@ fn run_broker(scheme: Scheme) -> Result<Infallible> {
         services.limits.plain_capacity = PLAIN_CAPACITY;
     }
     let services_bind = vec![ANY_PORT.to_owned()];
-    let options = ServeOptions { services, bind: Vec::new(), services_bind, ..ServeOptions::default() };
-    let server = Server::start(options).map_err(failed("Server::start"))?;
+    let server = Server::start(NodeConfig { services_bind, services, ..NodeConfig::default() })
+        .map_err(failed("Server::start"))?;
     let endpoints = server.service_endpoints().iter().map(ToString::to_string).collect();
     Answer::<()>::Bound(endpoints).print()?;
     loop {

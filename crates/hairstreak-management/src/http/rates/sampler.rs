@@ -8,6 +8,7 @@ use std::time::Duration;
 use std::vec::Drain;
 
 use hairstreak_broker::stats::HostStats;
+use hairstreak_broker::vhost::VirtualHost;
 use hairstreak_broker::view::{ChannelInfo, ExchangeInfo, QueueInfo};
 use hairstreak_node::node::{Node, SharedHost};
 use hairstreak_node::process;
@@ -69,7 +70,7 @@ async fn sample_host(state: &State, host: &SharedHost, at_ms: u64) -> MessageCou
             marks.add(queue.name, counts.0);
         });
     };
-    visit(host, |host, from, count, rows| host.queue_infos(from, count, rows), add_queues).await;
+    visit(host, VirtualHost::queue_infos, add_queues).await;
     let add_exchanges = |exchanges: Drain<'_, ExchangeInfo>| {
         let mut rates = state.rates.lock();
         let marks = &mut rates.inside_mut(host.name()).exchanges;

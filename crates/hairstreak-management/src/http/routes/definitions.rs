@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_node::definitions::{Document, DocumentError};
+use hairstreak_node::definitions::{DocumentError, read_document};
 use hairstreak_node::operator::importing::{self, Imported};
 use hairstreak_node::operator::users::By;
 use hairstreak_node::operator::{OperatorError, definitions, virtual_hosts};
@@ -105,7 +105,7 @@ fn imported(
     if text.is_empty() {
         return Ok(Imported::default());
     }
-    let document = Document::parse(text, vhost).map_err(|error| match error {
+    let document = read_document(text, vhost).map_err(|error| match error {
         DocumentError::NoObject(reason) => ApiError::bad_request(format!("failed_to_parse_json: {reason}")),
         error @ DocumentError::Item { .. } => ApiError::bad_request(error.to_string()),
     })?;

@@ -1,6 +1,5 @@
 //! Export and import of definitions.
 
-use hairstreak_node::operator::DataPlace;
 use serde_json::{Value, json};
 
 use super::node::TestNode;
@@ -228,7 +227,7 @@ fn a_protected_user_is_not_changed_by_any_request() {
     assert_eq!(client.get("/api/users/guest")["name"], "guest");
     assert_eq!(client.get("/api/permissions").as_array().unwrap().len(), 1);
     // The node's own configuration is no request.
-    let document = hairstreak_node::definitions::Document::parse(file.to_string().as_bytes(), None).unwrap();
+    let document = hairstreak_node::definitions::read_document(file.to_string().as_bytes(), None).unwrap();
     let imported = hairstreak_node::operator::importing::import(
         &node.node,
         document,
@@ -272,8 +271,7 @@ fn deep(depth: usize) -> String {
 #[test]
 fn arguments_that_no_start_could_read_are_refused() {
     let folder = std::env::temp_dir().join(format!("hairstreak-deep-{}", std::process::id()));
-    let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
-    let node = TestNode::with_data(&data);
+    let node = TestNode::with_data(&folder);
     let client = node.client();
     let file = |depth: usize| {
         let arguments = deep(depth);
@@ -312,7 +310,7 @@ fn arguments_that_no_start_could_read_are_refused() {
     let exported = client.get("/api/definitions");
     node.node.journal.close().unwrap();
     drop(node);
-    let again = TestNode::with_data(&data);
+    let again = TestNode::with_data(&folder);
     assert_eq!(again.client().get("/api/definitions")["queues"], exported["queues"]);
     drop(again);
     std::fs::remove_dir_all(folder).unwrap();

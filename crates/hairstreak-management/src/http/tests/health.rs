@@ -1,7 +1,6 @@
 //! Health checks, and requests without credentials.
 
-use hairstreak_node::node::AmqpOptions;
-use hairstreak_node::{CertificateFiles, process};
+use hairstreak_node::{AmqpConfig, CertificateFiles, process};
 use serde_json::json;
 
 use super::client::Client;
@@ -144,13 +143,13 @@ fn the_bound_of_connections_is_that_of_the_last_reload() {
     let node = TestNode::start();
     let client = node.client();
     for connections_max in [7, 5] {
-        node.node.set_limits(&AmqpOptions { connections_max, ..AmqpOptions::default() });
+        node.node.set_limits(&AmqpConfig { connections_max, ..AmqpConfig::default() });
         assert_eq!(client.get("/api/nodes")[0]["sockets_total"], connections_max);
         client.check("GET", "/api/health/checks/below-node-connection-limit", "", 200, r#"{"status":"ok"}"#);
     }
-    node.node.set_limits(&AmqpOptions { connections_max: 0, ..AmqpOptions::default() });
+    node.node.set_limits(&AmqpConfig { connections_max: 0, ..AmqpConfig::default() });
     client.check_status("GET", "/api/health/checks/below-node-connection-limit", "", 503);
     // However many are asked for, operators have descriptors left.
-    node.node.set_limits(&AmqpOptions { connections_max: usize::MAX, ..AmqpOptions::default() });
+    node.node.set_limits(&AmqpConfig { connections_max: usize::MAX, ..AmqpConfig::default() });
     assert!(node.node.settings.connections_max() as u64 + 16 < process::descriptor_limit());
 }

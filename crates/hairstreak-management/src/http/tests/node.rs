@@ -1,10 +1,12 @@
 //! `TestNode`: a node with only its API.
 
 use std::net::{SocketAddr, TcpListener};
+use std::path::Path;
 use std::sync::Arc;
 
-use hairstreak_node::node::{AmqpOptions, HostState, Node, OPERATORS};
-use hairstreak_node::operator::{self, DataPlace};
+use hairstreak_node::NodeConfig;
+use hairstreak_node::node::{HostState, Node, OPERATORS};
+use hairstreak_node::operator;
 
 use super::client::Client;
 use crate::http::{About, HttpOptions, HttpServer, ListenerInfo, start};
@@ -27,16 +29,17 @@ impl TestNode {
 
     /// A node whose description is changed.
     pub(super) fn described(options: HttpOptions, change: impl FnOnce(&mut About)) -> TestNode {
-        TestNode::open(options, None, change)
+        TestNode::open(options, &NodeConfig::default(), change)
     }
 
     /// A node with the definitions of a data directory.
-    pub(super) fn with_data(data: &DataPlace) -> TestNode {
-        TestNode::open(HttpOptions::default(), Some(data), |_| {})
+    pub(super) fn with_data(data: &Path) -> TestNode {
+        let config = NodeConfig { data_dir: Some(data.into()), ..NodeConfig::default() };
+        TestNode::open(HttpOptions::default(), &config, |_| {})
     }
 
-    fn open(options: HttpOptions, data: Option<&DataPlace>, change: impl FnOnce(&mut About)) -> TestNode {
-        let node = Arc::new(operator::open(&AmqpOptions::default(), data).unwrap());
+    fn open(options: HttpOptions, config: &NodeConfig, change: impl FnOnce(&mut About)) -> TestNode {
+        let node = Arc::new(operator::open(config).unwrap());
         operator::take_back_what_fails(&node);
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_node::access::Peer;
-use hairstreak_node::node::{AmqpOptions, Node};
+use hairstreak_node::node::Node;
 use hairstreak_node::operator::{self, queues};
-use hairstreak_node::{OneMessage, publish_once};
+use hairstreak_node::{NodeConfig, OneMessage, publish_once};
 
 use crate::http::HttpOptions;
 use crate::http::rates::{Counter, Detail, sample};
@@ -25,7 +25,7 @@ fn publish(node: &Node, queue: &str, count: usize) {
 
 #[test]
 fn a_sampler_sees_how_fast_queues_grow() {
-    let node = Arc::new(operator::open(&AmqpOptions::default(), None).unwrap());
+    let node = Arc::new(operator::open(&NodeConfig::default()).unwrap());
     for name in ["a", "b", "idle"] {
         let declaration = QueueDeclaration { name: name.as_bytes().into(), ..QueueDeclaration::default() };
         queues::declare(&node, "/", &declaration).unwrap();

@@ -93,10 +93,25 @@ impl Record {
         self.topic_permissions.values()
     }
 
-    pub(super) fn topic_rows(&self, virtual_host: &str) -> impl Iterator<Item = &TopicPermission> {
+    fn topic_rows(&self, virtual_host: &str) -> impl Iterator<Item = &TopicPermission> {
         let from: (Box<str>, Box<str>) = (virtual_host.into(), "".into());
         let rows = self.topic_permissions.range(from..).map(|(_, row)| row);
         rows.take_while(move |row| row.virtual_host == virtual_host)
+    }
+
+    pub(super) fn forget_compiled(&mut self, host: &str) {
+        if let Some(row) = self.permissions.get_mut(host) {
+            *row.compiled.get_mut() = Weak::new();
+        }
+    }
+
+    pub(super) fn take_topic_rows(&mut self, host: &str, exchange: Option<&str>) -> Vec<TopicPermission> {
+        let is_meant = |row: &&TopicPermission| exchange.is_none_or(|exchange| row.exchange == exchange);
+        let rows: Vec<TopicPermission> = self.topic_rows(host).filter(is_meant).cloned().collect();
+        for row in &rows {
+            self.topic_permissions.remove(&(Box::from(host), Box::from(&*row.exchange)));
+        }
+        rows
     }
 
     pub(super) fn into_revoked(self) -> Revoked {

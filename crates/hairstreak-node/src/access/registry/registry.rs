@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound::{Excluded, Unbounded};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use hairstreak_socket::security::PublicKey;
+use parking_lot::Mutex;
 
-use super::record::Record;
+use super::record::{PermissionRow, Record};
 use crate::access::error::AccessError;
 use crate::access::password::{HashWork, PasswordHash};
+use crate::access::resource::{Permission, TopicPermission};
 use crate::access::usage::Usage;
 use crate::access::user::{NAME_SIZE_MAX, Revoked, User, UserChange, UserUpdate};
 
@@ -17,16 +19,19 @@ const USERS_MAX: usize = 1 << 20;
 /// Maximum number of sets of parameters in Argon2id hashes. A wrong password costs a hash of each.
 const ARGON2ID_KINDS_MAX: usize = 4;
 
+/// The most permissions and topic permissions of all users together.
+const ROWS_MAX: usize = 1 << 22;
+
 /// All users, permissions and virtual hosts.
 #[derive(Debug, Default)]
 pub(in crate::access) struct Registry {
-    pub(super) users: BTreeMap<Arc<str>, Record>,
-    pub(super) virtual_hosts: BTreeSet<Box<str>>,
+    users: BTreeMap<Arc<str>, Record>,
+    virtual_hosts: BTreeSet<Box<str>>,
     by_curve_key: HashMap<PublicKey, Arc<str>>,
     /// The kinds of hashes, each with the number of users that have one.
     works: BTreeMap<HashWork, usize>,
     /// Permissions and topic permissions of all users.
-    pub(super) row_count: usize,
+    row_count: usize,
     last_password_version: u64,
 }
 
@@ -56,7 +61,7 @@ impl Registry {
         self.users.range::<str, _>((from, Unbounded)).map(|(_, record)| record)
     }
 
-    pub(super) fn users_after_mut(&mut self, name: Option<&str>) -> impl Iterator<Item = &mut Record> {
+    fn users_after_mut(&mut self, name: Option<&str>) -> impl Iterator<Item = &mut Record> {
         let from = name.map_or(Unbounded, Excluded);
         self.users.range_mut::<str, _>((from, Unbounded)).map(|(_, record)| record)
     }
@@ -157,15 +162,117 @@ impl Registry {
             self.by_curve_key.remove(key);
         }
     }
+
+    /// Sets a user's permission for a virtual host. Returns the replaced permission.
+    pub fn set_permission(&mut self, permission: Permission) -> Result<Option<Permission>, AccessError> {
+        let (name, host) = (permission.user.clone(), permission.virtual_host.clone());
+        let has_room = self.row_count < ROWS_MAX;
+        let record = self.user_for(&name, &host)?;
+        if !has_room && !record.has_permission(&host) {
+            return Err(too_many());
+        }
+        let row = PermissionRow { permission, compiled: Mutex::new(Weak::new()) };
+        let before = record.permissions.insert(host.into(), row).map(|row| row.permission);
+        self.row_count += usize::from(before.is_none());
+        Ok(before)
+    }
+
+    /// Removes a user's permission for a virtual host. Returns the removed permission.
+    pub fn clear_permission(&mut self, name: &str, host: &str) -> Result<Option<Permission>, AccessError> {
+        let row = self.user_for(name, host)?.permissions.remove(host);
+        self.row_count -= usize::from(row.is_some());
+        Ok(row.map(|row| row.permission))
+    }
+
+    /// Sets a user's permission for the routing keys of an exchange. Returns the replaced permission.
+    pub fn set_topic_permission(
+        &mut self,
+        permission: TopicPermission,
+    ) -> Result<Option<TopicPermission>, AccessError> {
+        let (name, host) = (permission.user.clone(), permission.virtual_host.clone());
+        if !permission.exchange.is_empty() {
+            check_name("exchange", &permission.exchange)?;
+        }
+        let has_room = self.row_count < ROWS_MAX;
+        let record = self.user_for(&name, &host)?;
+        let key = (Box::from(&*host), Box::from(&*permission.exchange));
+        if !has_room && !record.topic_permissions.contains_key(&key) {
+            return Err(too_many());
+        }
+        let before = record.topic_permissions.insert(key, permission);
+        record.forget_compiled(&host);
+        self.row_count += usize::from(before.is_none());
+        Ok(before)
+    }
+
+    /// Takes a user's permission for the routing keys of an exchange, or of all exchanges of a virtual host. Returns them.
+    pub fn clear_topic_permissions(
+        &mut self,
+        name: &str,
+        host: &str,
+        exchange: Option<&str>,
+    ) -> Result<Vec<TopicPermission>, AccessError> {
+        let record = self.user_for(name, host)?;
+        let cleared = record.take_topic_rows(host, exchange);
+        record.forget_compiled(host);
+        self.row_count -= cleared.len();
+        Ok(cleared)
+    }
+
+    /// A virtual host that permissions may name. False if it was there.
+    pub fn add_virtual_host(&mut self, name: &str) -> bool {
+        self.virtual_hosts.insert(name.into())
+    }
+
+    /// Removes a virtual host: permissions for it no longer count. The permissions themselves stay until
+    /// [`Registry::revoke_virtual_host`]. Returns false if there was no such host.
+    pub fn remove_virtual_host(&mut self, name: &str) -> bool {
+        self.virtual_hosts.remove(name)
+    }
+
+    /// Takes the permissions for a virtual host from `count` users after `last`. Returns the last of them, if there are more.
+    pub fn revoke_virtual_host(
+        &mut self,
+        name: &str,
+        last: Option<&str>,
+        count: usize,
+        revoked: &mut Revoked,
+    ) -> Option<Arc<str>> {
+        let before = revoked.permissions.len() + revoked.topic_permissions.len();
+        let mut seen = None;
+        for record in self.users_after_mut(last).take(count) {
+            revoked.permissions.extend(record.permissions.remove(name).map(|row| row.permission));
+            revoked.topic_permissions.extend(record.take_topic_rows(name, None));
+            seen = Some(Arc::clone(&record.name));
+        }
+        self.row_count -= revoked.permissions.len() + revoked.topic_permissions.len() - before;
+        seen
+    }
+
+    pub fn has_virtual_host(&self, name: &str) -> bool {
+        self.virtual_hosts.contains(name)
+    }
+
+    /// The user, if the virtual host exists, too.
+    fn user_for(&mut self, name: &str, host: &str) -> Result<&mut Record, AccessError> {
+        if !self.has_virtual_host(host) {
+            return Err(AccessError::NoSuchVirtualHost { name: host.to_owned() });
+        }
+        self.user_mut(name).ok_or_else(|| no_such_user(name))
+    }
 }
 
-pub(super) fn no_such_user(name: &str) -> AccessError {
+fn no_such_user(name: &str) -> AccessError {
     AccessError::NoSuchUser { name: name.to_owned() }
 }
 
-pub(super) fn check_name(of: &'static str, name: &str) -> Result<(), AccessError> {
+fn check_name(of: &'static str, name: &str) -> Result<(), AccessError> {
     match name.len() {
         1..=NAME_SIZE_MAX => Ok(()),
         size => Err(AccessError::Name { of, size }),
     }
+}
+
+fn too_many() -> AccessError {
+    AccessError::TooMany { of: "permissions", count: ROWS_MAX }
 }

@@ -9,7 +9,7 @@ use hairstreak_wire::amqp::{
 
 use super::{FRAME_SIZE, World, login, method_names};
 use crate::amqp::AmqpHarness;
-use crate::node::AmqpOptions;
+use crate::config::{AmqpConfig, NodeConfig};
 
 mod begun;
 
@@ -22,8 +22,8 @@ fn world() -> World {
 }
 
 fn world_with(limits: Limits) -> World {
-    let options = AmqpOptions { memory_watermark: WATERMARK, limits, ..AmqpOptions::default() };
-    let mut node = AmqpHarness::new(&options, None).unwrap();
+    let amqp = AmqpConfig { memory_watermark: WATERMARK, limits, ..AmqpConfig::default() };
+    let mut node = AmqpHarness::new(&NodeConfig { amqp, ..NodeConfig::default() }).unwrap();
     let client = node.connect().unwrap();
     let mut world = World { node, client };
     world.say(&login());

@@ -8,7 +8,7 @@ use hairstreak_wire::amqp::{
 };
 
 use super::{FRAME_SIZE, World, login_with, message_to_nobody, method_names};
-use crate::operator::DataPlace;
+use crate::config::NodeConfig;
 
 /// A node with a data directory, and a client with an open channel. The disk stalls until the test sets the outcome.
 struct Stalled {
@@ -20,8 +20,7 @@ impl Stalled {
     /// `heartbeat`: the interval in seconds.
     fn new(name: &str, heartbeat: u16) -> Stalled {
         let folder = std::env::temp_dir().join(format!("hairstreak-{name}-{}", std::process::id()));
-        let data = DataPlace { path: folder.clone(), node_name: "test@here".into() };
-        let mut world = World::with_data(Some(&data));
+        let mut world = World::with(NodeConfig { data_dir: Some(folder.clone()), ..NodeConfig::default() });
         world.feed(&login_with(heartbeat), usize::MAX);
         world.feed(&encoded(&[Method::ChannelOpen(channel::Open {})]), usize::MAX);
         Stalled { world, folder }

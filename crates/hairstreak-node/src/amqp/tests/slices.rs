@@ -10,15 +10,15 @@ use hairstreak_wire::amqp::{
 
 use super::{FRAME_SIZE, World, login};
 use crate::amqp::harness::AmqpHarness;
-use crate::node::AmqpOptions;
+use crate::config::{AmqpConfig, NodeConfig};
 
 const QUEUE_COUNT: usize = 200;
 
 /// A client with an open channel of a node with few steps for each call, and [`QUEUE_COUNT`] queues that are bound to amq.fanout.
 fn world() -> World {
     let limits = Limits { steps_max: 64, ..Limits::default() };
-    let options = AmqpOptions { limits, ..AmqpOptions::default() };
-    let mut node = AmqpHarness::new(&options, None).unwrap();
+    let amqp = AmqpConfig { limits, ..AmqpConfig::default() };
+    let mut node = AmqpHarness::new(&NodeConfig { amqp, ..NodeConfig::default() }).unwrap();
     let client = node.connect().unwrap();
     let mut world = World { node, client };
     world.feed(&login(), usize::MAX);
