@@ -9,25 +9,25 @@ use thiserror::Error;
 /// An error of measuring a machine.
 #[derive(Debug, Error)]
 pub enum CalibrationError {
-    /// No socket.
+    /// A socket could not be opened.
     #[error("cannot open a socket: {0}")]
     Open(#[from] OpenError),
-    /// Nowhere to listen.
+    /// An endpoint could not be bound.
     #[error("cannot listen: {0}")]
     Bind(#[from] BindError),
-    /// Nobody to connect to.
+    /// An endpoint could not be connected to.
     #[error("cannot connect: {0}")]
     Connect(#[from] ConnectError),
     /// A message was not sent.
     #[error("cannot send: {0}")]
     Send(#[from] SendError),
-    /// A message did not come.
+    /// A message did not arrive.
     #[error("a message did not come: {0}")]
     Receive(#[from] RecvError),
     /// A measuring thread could not be started, or panicked.
     #[error("a measuring thread failed: {0}")]
     Thread(String),
-    /// The figures make no sense, as where clocks do not go on.
+    /// The figures are impossible, for example because a clock does not advance.
     #[error("the machine gave figures that cannot be: {0}")]
     Figures(#[from] hairstreak_model::LinksError),
 }
@@ -35,16 +35,16 @@ pub enum CalibrationError {
 /// The measured figures of a machine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
-    /// Its cores.
+    /// Number of cores.
     pub cores: u32,
-    /// How late a sleeper wakes up.
+    /// Delay of a sleeper's wake-up.
     pub wake_up: Duration,
     /// The costs of messages over tcp.
     pub links: Links,
 }
 
 impl Calibration {
-    /// The pipeline on this machine. What the pipeline says itself (cores, a fabric) stays.
+    /// Returns the pipeline on this machine. Cores or a fabric that the pipeline states itself remain.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Calibration {
     }
 }
 
-/// The one in the middle, or the mean of the two; 0 of none.
+/// Returns the middle value, or the mean of the two middle values; 0 without values.
 pub(super) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);

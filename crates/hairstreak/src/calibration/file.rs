@@ -3,14 +3,14 @@
 //! ```text
 //! cores = 2
 //! wake_up_ns = 58000
-//! gather_ns = 50000        how long a link gathers what follows a write
-//! gather_bytes = 65536     and how many bytes at most
+//! gather_ns = 50000        longest time that a link gathers after a write
+//! gather_bytes = 65536     largest number of bytes that a link gathers
 //!
 //! [[tcp]]
 //! size = 64
 //! send_alone_ns = 5200.0   the sender's time on a core, for a message that travels alone
 //! receive_alone_ns = ...
-//! send_ns = ...            for one of many
+//! send_ns = ...            the same for one of many messages
 //! receive_ns = ...
 //! latency_ns = ...
 //! ```
@@ -28,7 +28,7 @@ use super::figures::Calibration;
 /// The largest file of a calibration, in bytes.
 pub const FILE_SIZE_MAX: u64 = 1 << 20;
 
-/// Why a file is no calibration.
+/// An error of reading a calibration file.
 #[derive(Debug, Error)]
 pub enum CalibrationFileError {
     /// The file cannot be read.
@@ -36,15 +36,15 @@ pub enum CalibrationFileError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file says no calibration.
+    /// The file is no calibration.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
 }
@@ -87,7 +87,7 @@ impl Calibration {
         Calibration::parse(&text).map_err(malformed)
     }
 
-    /// Reads and checks the content of a file. [`Calibration::load`] adds the name of the file to the error.
+    /// Reads and checks the content of a file. [`Calibration::load`] adds the name of the file to errors.
     fn parse(text: &str) -> Result<Calibration, String> {
         let written: Written = toml::from_str(text).map_err(|error| error.message().to_owned())?;
         if !(1..=CORES_MAX).contains(&written.cores) {
@@ -112,7 +112,7 @@ impl Calibration {
         Ok(Calibration { cores: written.cores, wake_up: Duration::from_nanos(written.wake_up_ns), links })
     }
 
-    /// The content of a file that [`Calibration::load`] reads.
+    /// Returns the content of a file that [`Calibration::load`] reads.
     pub fn to_toml(&self) -> String {
         let tcp = self.links.costs().iter().map(|cost| WrittenCost {
             size: cost.size,
@@ -129,7 +129,7 @@ impl Calibration {
             gather_bytes: self.links.gather_bytes(),
             tcp: tcp.collect(),
         };
-        // INVARIANT: whole numbers and finite ones, which TOML has.
+        // INVARIANT: TOML has whole numbers and finite floats, and there is nothing else in it.
         toml::to_string(&written).expect("a calibration is TOML")
     }
 }

@@ -1,8 +1,8 @@
 //! Binding: two names become a link from an exchange to a queue.
 //!
-//! At least one of the two is in this process. The other is looked for there and in the directory,
-//! and waited for. Both here: they are joined by inproc. One elsewhere: the one here connects to
-//! it, and follows it when the connection is lost and it comes back at another endpoint.
+//! At least one of the two belongs to this process. The other is searched in this process and in the directory until it
+//! appears. Inproc joins two objects of this process. Otherwise the local object connects to the remote object. If that
+//! connection is lost and the remote object comes back at another endpoint, the local object connects there.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,10 +16,10 @@ use super::component::Component;
 use super::names;
 use super::object::{Kind, Object, Plug};
 
-/// How often names of this process are looked at while the directory is asked.
+/// Interval at which names of this process are checked while the directory is asked.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// Why two names could not be bound.
+/// An error of binding two names.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BindError {
@@ -28,10 +28,10 @@ pub enum BindError {
     Invalid {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         reason: FieldError,
     },
-    /// Both names are of other processes, or of nobody.
+    /// Neither of the names belongs to this process.
     #[error("neither exchange {exchange} nor queue {queue} is of this process, one of them must be")]
     BothElsewhere {
         /// The exchange.
@@ -39,17 +39,17 @@ pub enum BindError {
         /// The queue.
         queue: String,
     },
-    /// A queue where an exchange is meant, or the other way round.
+    /// An exchange is expected and a queue is found, or the reverse.
     #[error("{name} is no {expected} but {found}")]
     WrongKind {
         /// The name.
         name: String,
-        /// What was meant.
+        /// The expected kind.
         expected: Kind,
-        /// What it is: `exchange`, `queue`, or what another program calls it.
+        /// The actual kind: `exchange`, `queue`, or the word of another program.
         found: String,
     },
-    /// They are bound already.
+    /// The two names are bound already.
     #[error("{exchange} is bound to {queue} already")]
     AlreadyBound {
         /// The exchange.
@@ -57,16 +57,16 @@ pub enum BindError {
         /// The queue.
         queue: String,
     },
-    /// The name did not appear.
+    /// The name did not appear in time.
     #[error("there is no {kind} {name}: waited {} s for it in {searched}", waited.as_secs_f32())]
     UnknownName {
-        /// What was meant.
+        /// The expected kind.
         kind: Kind,
         /// The name.
         name: String,
-        /// Where it was looked for.
+        /// The place that was searched.
         searched: String,
-        /// How long.
+        /// Duration of the search.
         waited: Duration,
     },
     /// The directory's host is unknown.
@@ -74,9 +74,9 @@ pub enum BindError {
     Unreachable {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// What the resolver said.
+        /// The resolver's error.
         trouble: ResolveError,
     },
     /// The directory did not answer.
@@ -84,11 +84,11 @@ pub enum BindError {
     NoAnswer {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// How long it was waited for.
+        /// Duration of the wait.
         waited: Duration,
-        /// Why it could not even be connected to, if its host could not be resolved.
+        /// The resolver's error, if the directory's host could not be resolved.
         trouble: Option<ResolveError>,
     },
     /// The directory refused to answer.
@@ -96,50 +96,49 @@ pub enum BindError {
     Refused {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// What it said.
+        /// The directory's answer.
         text: String,
     },
-    /// The component was built by the process that this one was forked from, and so its connection to the directory is
-    /// that one's. Build another component.
+    /// A fork: the connection to the directory belongs to the parent process, which built the component. Build another
+    /// component.
     #[error(
         "{name}: the connection to the directory at {directory} belongs to the process that this one was forked from"
     )]
     Forked {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
     },
-    /// The other end is at an endpoint that cannot be connected to.
+    /// The remote endpoint cannot be connected to.
     #[error("{name}: {source}")]
     Connect {
         /// The name.
         name: String,
-        /// Why.
+        /// The error.
         source: ConnectError,
     },
-    /// The two ends in this process could not be joined.
+    /// The two objects of this process could not be joined.
     #[error("{name}: {source}")]
     Join {
         /// The name.
         name: String,
-        /// Why.
+        /// The error.
         source: hairstreak_socket::BindError,
     },
 }
 
-/// Where a name was found.
+/// The place where a name was found.
 enum Place {
     Here(Arc<Object>),
     Elsewhere(Found),
 }
 
 impl Component {
-    /// Binds the exchange to the queue: from now on the queue gets what is sent to the exchange, by
-    /// the exchange's style. Waits for the name that is not there yet. Returns without waiting
-    /// until the connection stands.
+    /// Binds the exchange to the queue: from now on the queue gets the exchange's messages, by the exchange's style.
+    /// Waits for a name that is not there yet. Does not wait until the connection is up.
     pub fn bind(&self, exchange: &str, queue: &str) -> Result<(), BindError> {
         let here = |name, kind| {
             let object = names::find(&self.keys(name));
@@ -165,7 +164,7 @@ impl Component {
         if is_bound { Err(BindError::AlreadyBound { exchange, queue }) } else { Ok(()) }
     }
 
-    /// Looks for a name until it is there or patience is at its end.
+    /// Waits until a name appears, at most for the component's patience.
     fn wait_for(&self, text: &str, kind: Kind) -> Result<Place, BindError> {
         let name = Name::new(text)
             .map_err(|reason| BindError::Invalid { name: text.escape_debug().to_string(), reason })?;
@@ -218,8 +217,8 @@ impl Component {
         }
     }
 
-    /// Connects an object of this process to what was found elsewhere, and follows that. Returns
-    /// false when it is connected to that name already.
+    /// Connects an object of this process to a remote object, and follows its name in the directory. Returns false if
+    /// the two are linked already.
     fn connect(&self, object: &Object, other: &str, found: &Found) -> Result<bool, BindError> {
         if object.is_linked(other) {
             return Ok(false);
@@ -247,8 +246,8 @@ impl Plug {
         }
     }
 
-    /// Goes over from one endpoint to another, unless the connection to the first stands: its holder may merely
-    /// have been given another address, and what is on its way would be lost. Returns whether it went.
+    /// Moves the connection from one endpoint to another. Does nothing while the connection to the first is up: its
+    /// holder may merely have another address, and messages on their way would be lost. Returns whether it moved.
     fn move_to(&self, from: &Endpoint, to: &Endpoint) -> bool {
         let peers = match self {
             Plug::Exchange(push) => push.peers(),
@@ -258,7 +257,7 @@ impl Plug {
             let left = left.to_string();
             peers.iter().any(|peer| peer.endpoint == left)
         };
-        // An endpoint that cannot be connected to leaves things as they are; the next may be better.
+        // If the new endpoint cannot be connected to, nothing changes. The next may be better.
         if from.as_str().parse().is_ok_and(stands) || self.connect(to.as_str()).is_err() {
             return false;
         }
@@ -270,7 +269,7 @@ impl Plug {
     }
 }
 
-/// Joins two objects of this process. Returns false when they are joined already.
+/// Joins two objects of this process. Returns false if they are joined already.
 fn join(from: &Object, queue: &str, to: &Object) -> Result<bool, BindError> {
     if from.is_linked(queue) {
         return Ok(false);
@@ -289,7 +288,7 @@ fn expect_kind(object: Arc<Object>, name: &str, expected: Kind) -> Result<Arc<Ob
     Err(BindError::WrongKind { name: name.to_owned(), expected, found: object.kind().to_string() })
 }
 
-/// The same by what the directory was told; others may tell it nothing.
+/// Checks the kind that the holder told the directory. Other programs may tell none.
 fn expect_kind_told(found: &Found, name: &str, expected: Kind) -> Result<(), BindError> {
     match found.attributes.find("kind") {
         Some(kind) if kind != expected.to_string().as_bytes() => {

@@ -11,10 +11,10 @@ use super::names::{Key, Space};
 use crate::exchange::ExchangeBuilder;
 use crate::queue::QueueBuilder;
 
-/// A component: the place where exchanges and queues are opened and bound. Clones share it.
+/// A component opens and binds exchanges and queues. Clones share it.
 ///
-/// What a thread opens here shares one engine: while the thread waits in any of its exchanges and
-/// queues, all of them make progress.
+/// The exchanges and queues that a thread opens share one engine. While the thread waits in any of them, all of them
+/// make progress.
 #[derive(Clone)]
 pub struct Component {
     pub(super) inner: Arc<Inner>,
@@ -24,27 +24,27 @@ pub(super) struct Inner {
     pub id: u64,
     pub context: Context,
     pub directory: Option<Arc<Client>>,
-    /// How long to wait for the directory, and for a name to appear in it.
+    /// Longest wait for the directory, and for a name to appear in it.
     pub patience: Duration,
 }
 
 impl Component {
-    /// Starts describing a component.
+    /// Returns a builder of a component.
     pub fn builder() -> ComponentBuilder {
         ComponentBuilder::default()
     }
 
-    /// Starts describing an exchange.
+    /// Returns a builder of an exchange.
     pub fn exchange(&self, name: &str) -> ExchangeBuilder<'_> {
         ExchangeBuilder::new(self, name)
     }
 
-    /// Starts describing a queue.
+    /// Returns a builder of a queue.
     pub fn queue(&self, name: &str) -> QueueBuilder<'_> {
         QueueBuilder::new(self, name)
     }
 
-    /// The spaces in which this component finds names, in its order.
+    /// Returns the keys of `name` in the spaces in which this component finds names, in its order.
     pub(super) fn keys(&self, name: &str) -> Vec<Key> {
         let mut spaces = vec![Space::Component(self.inner.id), Space::Process];
         spaces.extend(self.inner.directory.as_ref().map(|client| Space::Directory(client.endpoint().into())));

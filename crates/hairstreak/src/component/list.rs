@@ -14,11 +14,11 @@ use super::component::Component;
 pub struct DirectoryEntry {
     /// The name.
     pub name: String,
-    /// Where its holder is.
+    /// The endpoint of its holder.
     pub endpoint: String,
 }
 
-/// Why there is no list.
+/// An error of listing names.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ListError {
@@ -28,7 +28,7 @@ pub enum ListError {
     /// The directory's host is unknown.
     #[error("the directory at {directory} cannot be reached: {trouble}")]
     Unreachable {
-        /// Which directory.
+        /// The directory.
         directory: String,
         /// The error of the resolver.
         trouble: ResolveError,
@@ -36,25 +36,25 @@ pub enum ListError {
     /// The directory did not answer in time.
     #[error("no answer from the directory at {directory}{}", because(trouble))]
     NoAnswer {
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// Why it could not even be connected to, if its host could not be resolved.
+        /// The resolver's error, if the directory's host could not be resolved.
         trouble: Option<ResolveError>,
     },
-    /// The directory refused.
+    /// The directory refused to answer.
     #[error("the directory at {directory} refuses: {text}")]
     Refused {
-        /// Which directory.
+        /// The directory.
         directory: String,
         /// The answer.
         text: String,
     },
-    /// The component was built by the process that this one was forked from.
+    /// A fork: the connection to the directory belongs to the parent process, which built the component.
     #[error(
         "the connection to the directory at {directory} belongs to the process that this one was forked from"
     )]
     Forked {
-        /// Which directory.
+        /// The directory.
         directory: String,
     },
 }
@@ -71,8 +71,8 @@ impl From<AskError> for ListError {
 }
 
 impl Component {
-    /// The names in the directory that begin with `prefix`, in the order of their bytes. A user sees those for which it has any
-    /// permission.
+    /// Returns the names in the directory that begin with `prefix`, in the order of their bytes. A user sees the names
+    /// for which the user has any permission.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl Component {
     }
 }
 
-/// Adds the page behind a name. Returns whether there is another one.
+/// Adds the page behind the name `after`. Returns whether another page follows.
 fn add_page(
     client: &Client,
     prefix: &str,
@@ -102,7 +102,7 @@ fn add_page(
     let request = || Some(Request::List { prefix: prefix.to_owned(), after: after.clone() });
     match client.ask_until(deadline, request)? {
         Reply::List { more, entries: page } => {
-            // A directory that repeats itself would never end.
+            // Without this check, a directory that repeats itself would never end.
             let more = more && page.last().is_some_and(|(name, _)| name.as_str() > &*after);
             entries.extend(page.iter().map(|(name, endpoint)| DirectoryEntry {
                 name: name.as_str().to_owned(),

@@ -1,11 +1,10 @@
 //! `Component`: the exchanges, queues and names of one process of an application, and its connection to the directory.
 //!
-//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may
-//! be any ZeroMQ program. Two ends in one process are joined by inproc; otherwise the global one
-//! listens and the other connects.
+//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may be any ZeroMQ
+//! program. Inproc joins two ends in one process. Otherwise the global end listens and the other end connects.
 //!
 //! - `builder`, `component`: [`Component`]
-//! - `open`: an exchange or queue gets its socket, its name, and if global its endpoint
+//! - `open`: gives an exchange or queue its socket, its name, and if it is global its endpoint
 //! - `object`: an open exchange or queue, as its component knows it
 //! - `names`: the names of this process
 //! - `bind`: two names become a link

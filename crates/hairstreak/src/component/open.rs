@@ -1,5 +1,5 @@
-//! Opening: an exchange or queue gets its socket, its name, and if it is global its endpoint and its
-//! entry in the directory.
+//! Opening: an exchange or queue gets its socket and its name. If it is global, it also gets its endpoint and its entry
+//! in the directory.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use super::names::{self, Key, Scope, Space};
 use super::object::{Kind, Object, Plug};
 use crate::exchange::Style;
 
-/// Why an exchange or queue could not be opened.
+/// An error of opening an exchange or queue.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -26,7 +26,7 @@ pub enum OpenError {
     Invalid {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         reason: FieldError,
     },
     /// The name is taken in this process.
@@ -34,7 +34,7 @@ pub enum OpenError {
     Taken {
         /// The name.
         name: String,
-        /// Who has it.
+        /// The holder of the name.
         holder: &'static str,
     },
     /// The name is taken in the directory.
@@ -42,31 +42,31 @@ pub enum OpenError {
     Duplicate {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// Where the holder of the name is.
+        /// The endpoint of the name's holder.
         endpoint: String,
     },
-    /// A global name without a directory.
+    /// The name is global, and the component has no directory.
     #[error("{name} is to be global, but its component was built without a directory")]
     NoDirectory {
         /// The name.
         name: String,
     },
-    /// An interface for what does not listen.
+    /// An interface or an advertised address is set for an object that does not listen.
     #[error("{name} is {scope}: only what is global listens on an interface or advertises one")]
     NotGlobal {
         /// The name.
         name: String,
-        /// Its scope.
+        /// The scope of the name.
         scope: Scope,
     },
-    /// Others could not connect to where it listens, or to what it advertises.
+    /// Other components could not connect to the endpoint of the listener, or to the advertised address.
     #[error("{name}: {reason}")]
     Unpublished {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// The fault.
         reason: PublicationError,
     },
     /// The directory's host is unknown.
@@ -74,9 +74,9 @@ pub enum OpenError {
     Unreachable {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// What the resolver said.
+        /// The resolver's error.
         trouble: ResolveError,
     },
     /// The directory did not answer.
@@ -84,32 +84,32 @@ pub enum OpenError {
     NoAnswer {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// How long it was waited for.
+        /// Duration of the wait.
         waited: Duration,
-        /// Why it could not even be connected to, if its host could not be resolved.
+        /// The resolver's error, if the directory's host could not be resolved.
         trouble: Option<ResolveError>,
     },
-    /// The directory refused the name otherwise.
+    /// The directory refused the name for another reason.
     #[error("{name}: the directory at {directory} refuses: {text}")]
     Refused {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
-        /// What it said.
+        /// The directory's answer.
         text: String,
     },
-    /// The component was built by the process that this one was forked from, and so its connection to the directory is
-    /// that one's. Build another component.
+    /// A fork: the connection to the directory belongs to the parent process, which built the component. Build another
+    /// component.
     #[error(
         "{name}: the connection to the directory at {directory} belongs to the process that this one was forked from"
     )]
     Forked {
         /// The name.
         name: String,
-        /// Which directory.
+        /// The directory.
         directory: String,
     },
     /// The socket could not be opened.
@@ -117,20 +117,20 @@ pub enum OpenError {
     Socket {
         /// The name.
         name: String,
-        /// Why.
+        /// The error.
         source: hairstreak_socket::OpenError,
     },
-    /// The interface could not be listened on.
+    /// The interface could not be bound.
     #[error("{name}: {source}")]
     Listen {
         /// The name.
         name: String,
-        /// Why.
+        /// The error.
         source: hairstreak_socket::BindError,
     },
 }
 
-/// What a builder knows about where its exchange or queue stands.
+/// The name, scope and addresses of an exchange or queue, as its builder has them.
 #[derive(Clone, Debug)]
 pub(crate) struct Placement {
     pub name: String,
@@ -190,7 +190,7 @@ impl Component {
         Ok(object)
     }
 
-    /// The keys that a new object of that scope claims.
+    /// Returns the keys that a new object of this scope claims.
     fn keys_of(&self, name: &str, scope: Scope) -> Result<Vec<Key>, OpenError> {
         let wider = match (scope, &self.inner.directory) {
             (Scope::Local, _) => None,
@@ -249,8 +249,8 @@ impl Component {
     }
 }
 
-/// Binds the interface that was asked for, or else the local address of the connection to the directory, and any port. So what is
-/// registered with a directory on this host is reached from this host only.
+/// Binds the given interface. The default is the local address of the connection to the directory, and any port. An
+/// object that is registered with a directory on this host is thus reachable from this host only.
 fn listen(object: &Object, placement: &Placement, client: &Client) -> Result<Endpoint, OpenError> {
     let local = client.local_address().flatten().map(|address| address.ip().to_canonical());
     let endpoint = match placement.interface.as_deref() {
@@ -261,7 +261,7 @@ fn listen(object: &Object, placement: &Placement, client: &Client) -> Result<End
             ip => host_port::endpoint(&ip.to_string(), "*"),
         },
     };
-    // `*` is every IPv4 interface; whoever is reached over IPv6 listens on those, too.
+    // `*` is every IPv4 interface. An object that is reached over IPv6 listens on the IPv6 interfaces too.
     let endpoint = match endpoint.strip_prefix("tcp://*:") {
         Some(port) if local.is_some_and(|ip| ip.is_ipv6()) => format!("tcp://[::]:{port}"),
         _ => endpoint,
@@ -273,7 +273,7 @@ fn listen(object: &Object, placement: &Placement, client: &Client) -> Result<End
     bound.map_err(|source| OpenError::Listen { name: placement.name.clone(), source })
 }
 
-/// What the directory tells others about it.
+/// Returns the attributes that the directory passes on to other components.
 fn attributes(kind: Kind, style: Option<Style>) -> Result<Attributes, FieldError> {
     let mut attributes = Attributes::new();
     attributes.add("kind", kind.to_string().as_bytes())?;

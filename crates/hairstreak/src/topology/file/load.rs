@@ -1,7 +1,6 @@
 //! Reads a topology file, from its text to a checked [`Topology`].
 //!
-//! Every refusal is one line that names the file, the stage or section, the key and what is
-//! allowed.
+//! Every refusal is one line that names the file, the stage or section, the key and the allowed values.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -19,7 +18,7 @@ use crate::topology::definition::{INSTANCES_TOTAL_MAX, Machine, Output, PlanErro
 /// The largest topology file, in bytes.
 pub const FILE_SIZE_MAX: u64 = 1 << 20;
 
-/// Why there is no topology.
+/// An error of loading a topology.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The file cannot be read.
@@ -27,15 +26,15 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file does not say a topology.
+    /// The content of the file is no topology.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it, what is wrong, and what is allowed.
+        /// The place in the file, the fault, and the allowed values.
         reason: String,
     },
 }
@@ -45,7 +44,7 @@ impl Topology {
     pub fn load(path: &Path) -> Result<Topology, LoadError> {
         let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
         let mut text = String::new();
-        // A device or a pipe has no size to ask for: read one byte more than is allowed, at most.
+        // A device or a pipe has no size: the read stops one byte above the limit.
         let mut file = std::fs::File::open(path).map_err(unreadable)?.take(FILE_SIZE_MAX + 1);
         file.read_to_string(&mut text).map_err(unreadable)?;
         if text.len() as u64 > FILE_SIZE_MAX {
@@ -68,7 +67,8 @@ impl Topology {
     }
 }
 
-/// In this folder a refusal is its text; [`Topology::parse`] adds the file's name.
+/// The result of a function in this folder. An error is the text of a refusal; [`Topology::parse`] adds the name of the
+/// file.
 pub(super) type Meaning<T> = Result<T, String>;
 
 fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
@@ -101,7 +101,7 @@ fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
     }
 }
 
-/// The line that serde and the TOML reader have for it: what is wrong, then which key.
+/// Returns the error of serde or the TOML reader in one line: first the fault, then the key.
 fn reason(error: &toml::de::Error) -> String {
     error.to_string().replace('\n', " ").replace("field", "key").trim_end().to_owned()
 }

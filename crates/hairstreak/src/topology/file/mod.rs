@@ -1,5 +1,4 @@
-//! The topology file: what may be typed (`typed`), what it means (`stage`, `ends`), and reading one
-//! (`load`).
+//! The topology file: its keys as typed (`typed`), their meaning (`stage`, `ends`), and reading a file (`load`).
 
 mod ends;
 mod load;

@@ -1,9 +1,9 @@
-//! A topology file as it was typed: which keys there are and what type each has.
+//! A topology file as it was typed: its keys and the type of each.
 //!
-//! Nothing here knows which keys exclude each other or what a value may be; that is for
-//! `stage.rs` and `ends.rs`, which turn these into a [`Topology`](crate::topology::Topology).
+//! Rules about keys that exclude each other, and about allowed values, are in `stage.rs` and `ends.rs`. They turn these
+//! types into a [`Topology`](crate::topology::Topology).
 //!
-//! - A duration where a topology file has one.
+//! - `WrittenDuration`: a duration in a topology file.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer, de};
 use crate::topology::definition::Framing;
 use crate::topology::duration::parse_duration;
 
-/// A whole number. A file has no sign and no type for it; its bounds depend on the key.
+/// A whole number that is not negative. Its bounds depend on the key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole(pub(super) u64);
 
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// The string was a duration.
+/// A duration, typed as a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WrittenDuration(pub(super) Duration);
 
