@@ -10,13 +10,10 @@
 mod chain;
 mod core;
 mod figures;
-mod file;
 mod link;
 mod split;
 
 pub(crate) use core::burn;
-pub use figures::Calibration;
-pub use figures::CalibrationError;
-pub use file::{CalibrationFileError, FILE_SIZE_MAX};
+pub use figures::{Calibration, CalibrationError, CalibrationFileError, FILE_SIZE_MAX};
 pub use link::calibrate;
 pub use split::{SPLIT_WORK_MAX, Split, SplitRate, Transport, break_even, measure_splits};
