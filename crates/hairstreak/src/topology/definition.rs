@@ -1,17 +1,10 @@
-//! `Topology`: the stages of a pipeline in order, their input and their output. [`Topology::load`] reads it from a
-//! file. A program may also put it together.
-//!
-//! Invariants of a loaded topology: its stages have unique names, and instances within the limits. If all its times are
-//! known, they make a [`Pipeline`].
+//! The parts of a topology: its stages, its input and its output, and the machine as the plan sees it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hairstreak_model::{
-    Distribution, Fabric, Network, Pipeline, PipelineError, Routing, Times, Window, Wiring,
-};
+use hairstreak_model::{Distribution, Fabric, Routing, Times, Window, Wiring};
 use serde::Deserialize;
-use thiserror::Error;
 
 /// Largest number of instances of all stages together. Each is a process, or two.
 pub const INSTANCES_TOTAL_MAX: u32 = 1024;
@@ -21,21 +14,6 @@ pub const MESSAGES_MAX: u64 = 1_000_000_000_000;
 pub const MESSAGE_SIZE_MAX: usize = 128 << 20;
 /// The longest name of a stage, in bytes.
 pub const NAME_SIZE_MAX: usize = 64;
-
-/// The stages in the order in which messages pass them, and both ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Topology {
-    /// The stages, in order; at least one.
-    pub stages: Vec<Stage>,
-    /// The source of messages. A plan does without it, a run does not.
-    pub input: Option<Input>,
-    /// The destination of results.
-    pub output: Output,
-    /// The machine, as the plan sees it.
-    pub machine: Machine,
-    /// The folder of the topology's file. Relative paths start here, and commands run here.
-    pub directory: PathBuf,
-}
 
 /// One step of the work, shared by identical instances.
 #[derive(Clone, Debug, PartialEq)]
@@ -165,67 +143,4 @@ pub struct Machine {
     pub queue: Option<u64>,
     /// Messages a second that arrive at random. `None`: messages arrive as soon as there is room.
     pub rate: Option<f64>,
-}
-
-/// An error of planning a topology.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PlanError {
-    /// The time of a stage is unknown.
-    #[error("stage \"{stage}\": no time is known; say what one message takes, as in process = \"2ms\"")]
-    TimesUnknown {
-        /// The stage's name.
-        stage: String,
-    },
-    /// The model refuses the numbers.
-    #[error(transparent)]
-    Pipeline(#[from] PipelineError),
-}
-
-impl Topology {
-    /// Returns the model of this topology as `[plan]` describes it, for [`hairstreak_model::simulate`].
-    pub fn planned_pipeline(&self) -> Result<Pipeline, PlanError> {
-        let machine = &self.machine;
-        let mut pipeline = self.pipeline()?.with_routing(machine.routing);
-        if let Some(wiring) = machine.wiring {
-            pipeline = pipeline.with_wiring(wiring);
-        }
-        if let Some(window) = machine.window {
-            pipeline = pipeline.with_window(window)?;
-        }
-        if let Some(queue) = machine.queue {
-            pipeline = pipeline.with_queue(queue)?;
-        }
-        if let Some(fabric) = machine.fabric {
-            pipeline = pipeline.with_network(Network::Fabric(fabric))?;
-        }
-        Ok(pipeline)
-    }
-
-    /// Returns the bytes of each message, if the input states them.
-    pub fn message_size(&self) -> Option<u64> {
-        match self.input {
-            Some(Input::Generated { size, .. }) => Some(size as u64),
-            _ => None,
-        }
-    }
-
-    /// Returns the model of this topology as [`run`](super::run) runs it, for [`hairstreak_model::plan`] and
-    /// [`hairstreak_model::simulate`].
-    pub fn pipeline(&self) -> Result<Pipeline, PlanError> {
-        let stages = self.stages.iter().map(|stage| {
-            let unknown = || PlanError::TimesUnknown { stage: stage.name.clone() };
-            let times = stage.times.ok_or_else(unknown)?;
-            let (name, instances, distribution) = (stage.name.clone(), stage.instances, stage.distribution);
-            Ok(hairstreak_model::Stage { name, instances, times, distribution })
-        });
-        let mut pipeline =
-            Pipeline::new(stages.collect::<Result<_, PlanError>>()?)?.with_hop(self.machine.hop)?;
-        if let Some(cores) = self.machine.cores {
-            pipeline = pipeline.with_cores(cores)?;
-        }
-        if let Some(monolith) = self.machine.monolith {
-            pipeline = pipeline.with_monolith(monolith)?;
-        }
-        Ok(pipeline)
-    }
 }

@@ -85,8 +85,8 @@ pub mod stage;
 
 pub use definition::{
     CommandLine, Framing, INSTANCES_TOTAL_MAX, Input, MESSAGE_SIZE_MAX, MESSAGES_MAX, Machine, NAME_SIZE_MAX,
-    Output, PlanError, Stage, Stream, Topology, Work,
+    Output, Stage, Stream, Work,
 };
 pub use duration::{DurationError, parse_duration};
-pub use file::{FILE_SIZE_MAX, LoadError};
+pub use file::{FILE_SIZE_MAX, LoadError, PlanError, Topology};
 pub use run::{Observer, Progress, RunError, RunOptions, RunReport, StageProgress, StageReport, run};

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use hairstreak_model::{Fabric, FabricError, Routing, WINDOW_MAX, Window};
 
-use super::load::{Meaning, within};
-use super::typed::{TypedInput, TypedOutput, TypedPlan, Whole};
+use super::typed::{Meaning, TypedInput, TypedOutput, TypedPlan, Whole, within};
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, MESSAGES_MAX, Machine, Output, Stream};
 
 /// The largest rate of messages, per second.

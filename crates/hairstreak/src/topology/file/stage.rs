@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use hairstreak_model::{Distribution, DistributionError, INSTANCES_MAX, Times};
 
-use super::load::{Meaning, section, within};
-use super::typed::{Builtin, TypedCommand, TypedStage, WrittenDuration};
+use super::typed::{Builtin, Meaning, TypedCommand, TypedStage, WrittenDuration, section, within};
 use crate::topology::definition::{CommandLine, NAME_SIZE_MAX, Stage, Work};
 
 pub(super) fn stage(index: usize, table: toml::Table) -> Meaning<Stage> {

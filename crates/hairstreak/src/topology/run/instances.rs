@@ -17,7 +17,8 @@ use super::deaths::{DEATHS_MAX, Deaths, Standing};
 use super::error::RunError;
 use super::numbering::{Names, Numbering};
 use super::tally::Tally;
-use crate::topology::definition::{Topology, Work};
+use crate::topology::Topology;
+use crate::topology::definition::Work;
 use crate::topology::stage::{self, Ending, Role};
 
 /// Time without results after which the remaining results of a program that ended with status 0 are missing.

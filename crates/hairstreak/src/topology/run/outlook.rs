@@ -4,7 +4,7 @@ use hairstreak_model::{Load, plan, simulate};
 
 use super::options::{Progress, StageProgress};
 use super::tally::Tally;
-use crate::topology::definition::Topology;
+use crate::topology::Topology;
 
 /// The prediction of the plan, kept for the whole run.
 pub(super) struct Outlook {

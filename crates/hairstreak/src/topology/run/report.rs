@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::outlook::load;
 use super::tally::Tally;
-use crate::topology::definition::Topology;
+use crate::topology::Topology;
 
 /// The measurements of a run, beside the predictions of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]

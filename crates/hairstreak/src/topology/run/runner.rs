@@ -20,7 +20,8 @@ use super::outlook::Outlook;
 use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
-use crate::topology::definition::{Stage, Topology};
+use crate::topology::Topology;
+use crate::topology::definition::Stage;
 use crate::topology::stage;
 
 /// Limit of the events that wait to be handled. Above it, senders of events wait, including a stage that floods its

@@ -1,4 +1,8 @@
-//! Reads a topology file, from its text to a checked [`Topology`].
+//! `Topology`: the stages of a pipeline in order, their input and their output, read from a file or put together by a
+//! program.
+//!
+//! Invariants of a loaded topology: its stages have unique names, and instances within the limits. If all its times are
+//! known, they make a [`Pipeline`].
 //!
 //! Every refusal is one line that names the file, the stage or section, the key and the allowed values.
 
@@ -6,14 +10,13 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use hairstreak_model::STAGES_MAX;
-use serde::de::DeserializeOwned;
+use hairstreak_model::{Network, Pipeline, PipelineError, STAGES_MAX};
 use thiserror::Error;
 
 use super::ends;
 use super::stage::stage;
-use super::typed::{TypedTopology, Whole};
-use crate::topology::definition::{INSTANCES_TOTAL_MAX, Machine, Output, PlanError, Stage, Topology};
+use super::typed::{Meaning, TypedTopology, reason, section};
+use crate::topology::definition::{INSTANCES_TOTAL_MAX, Input, Machine, Output, Stage};
 
 /// The largest topology file, in bytes.
 pub const FILE_SIZE_MAX: u64 = 1 << 20;
@@ -37,6 +40,35 @@ pub enum LoadError {
         /// The place in the file, the fault, and the allowed values.
         reason: String,
     },
+}
+
+/// An error of planning a topology.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// The time of a stage is unknown.
+    #[error("stage \"{stage}\": no time is known; say what one message takes, as in process = \"2ms\"")]
+    TimesUnknown {
+        /// The stage's name.
+        stage: String,
+    },
+    /// The model refuses the numbers.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+}
+
+/// The stages in the order in which messages pass them, and both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// The stages, in order; at least one.
+    pub stages: Vec<Stage>,
+    /// The source of messages. A plan does without it, a run does not.
+    pub input: Option<Input>,
+    /// The destination of results.
+    pub output: Output,
+    /// The machine, as the plan sees it.
+    pub machine: Machine,
+    /// The folder of the topology's file. Relative paths start here, and commands run here.
+    pub directory: PathBuf,
 }
 
 impl Topology {
@@ -65,11 +97,54 @@ impl Topology {
             reason: reason.replace('\n', " ").trim_end().to_owned(),
         })
     }
-}
 
-/// The result of a function in this folder. An error is the text of a refusal; [`Topology::parse`] adds the name of the
-/// file.
-pub(super) type Meaning<T> = Result<T, String>;
+    /// Returns the model of this topology as `[plan]` describes it, for [`hairstreak_model::simulate`].
+    pub fn planned_pipeline(&self) -> Result<Pipeline, PlanError> {
+        let machine = &self.machine;
+        let mut pipeline = self.pipeline()?.with_routing(machine.routing);
+        if let Some(wiring) = machine.wiring {
+            pipeline = pipeline.with_wiring(wiring);
+        }
+        if let Some(window) = machine.window {
+            pipeline = pipeline.with_window(window)?;
+        }
+        if let Some(queue) = machine.queue {
+            pipeline = pipeline.with_queue(queue)?;
+        }
+        if let Some(fabric) = machine.fabric {
+            pipeline = pipeline.with_network(Network::Fabric(fabric))?;
+        }
+        Ok(pipeline)
+    }
+
+    /// Returns the bytes of each message, if the input states them.
+    pub fn message_size(&self) -> Option<u64> {
+        match self.input {
+            Some(Input::Generated { size, .. }) => Some(size as u64),
+            _ => None,
+        }
+    }
+
+    /// Returns the model of this topology as [`run`](crate::topology::run) runs it, for [`hairstreak_model::plan`] and
+    /// [`hairstreak_model::simulate`].
+    pub fn pipeline(&self) -> Result<Pipeline, PlanError> {
+        let stages = self.stages.iter().map(|stage| {
+            let unknown = || PlanError::TimesUnknown { stage: stage.name.clone() };
+            let times = stage.times.ok_or_else(unknown)?;
+            let (name, instances, distribution) = (stage.name.clone(), stage.instances, stage.distribution);
+            Ok(hairstreak_model::Stage { name, instances, times, distribution })
+        });
+        let mut pipeline =
+            Pipeline::new(stages.collect::<Result<_, PlanError>>()?)?.with_hop(self.machine.hop)?;
+        if let Some(cores) = self.machine.cores {
+            pipeline = pipeline.with_cores(cores)?;
+        }
+        if let Some(monolith) = self.machine.monolith {
+            pipeline = pipeline.with_monolith(monolith)?;
+        }
+        Ok(pipeline)
+    }
+}
 
 fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
@@ -101,15 +176,6 @@ fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
     }
 }
 
-/// Returns the error of serde or the TOML reader in one line: first the fault, then the key.
-fn reason(error: &toml::de::Error) -> String {
-    error.to_string().replace('\n', " ").replace("field", "key").trim_end().to_owned()
-}
-
-pub(super) fn section<T: DeserializeOwned>(owner: &str, table: toml::Table) -> Meaning<T> {
-    table.try_into().map_err(|error| format!("{owner}: {}", reason(&error)))
-}
-
 fn check_all(stages: &[Stage]) -> Meaning<()> {
     let mut names = HashSet::new();
     for stage in stages {
@@ -124,22 +190,14 @@ fn check_all(stages: &[Stage]) -> Meaning<()> {
     Ok(())
 }
 
-pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> Meaning<u64> {
-    if (least..=most).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("{key} = {number}, allowed are {least} to {most}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use hairstreak_model::{Distribution, Network, Routing, Times, Window, Wiring};
+    use hairstreak_model::{Distribution, Routing, Times, Window, Wiring};
 
     use super::*;
-    use crate::topology::definition::{CommandLine, Framing, Input, Stream, Work};
+    use crate::topology::definition::{CommandLine, Framing, Stream, Work};
 
     fn parse(text: &str) -> Result<Topology, String> {
         Topology::parse(text, Path::new("jobs/job.toml")).map_err(|error| error.to_string())
