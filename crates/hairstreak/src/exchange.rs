@@ -4,18 +4,18 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hairstreak_socket::{Distribution, Endpoint, Options, Outgoing, Push, SendAllError, SendError};
+use hairstreak_socket::{Distribution, Endpoint, Outgoing, Push, SendAllError, SendError};
 
-use crate::component::{Component, Object, OpenError, Placement, Scope};
+use crate::component::Object;
 
 /// Sends messages to the bound queues. Clones share the exchange. The exchange closes when the last clone is dropped.
 ///
 /// A send never consumes its message. After an error the caller still has it.
 #[derive(Clone)]
 pub struct Exchange {
-    name: Arc<str>,
-    object: Arc<Object>,
-    push: Push,
+    pub(crate) name: Arc<str>,
+    pub(crate) object: Arc<Object>,
+    pub(crate) push: Push,
 }
 
 /// Counters of an exchange since it was opened, and its depth now.
@@ -121,82 +121,6 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Describes an exchange.
-#[derive(Clone, Debug)]
-#[must_use = "nothing is opened before open()"]
-pub struct ExchangeBuilder<'n> {
-    component: &'n Component,
-    placement: Placement,
-    style: Style,
-    marks: Marks,
-}
-
-impl<'n> ExchangeBuilder<'n> {
-    pub(crate) fn new(component: &'n Component, name: &str) -> ExchangeBuilder<'n> {
-        let (placement, style) = (Placement::new(name), Style::default());
-        ExchangeBuilder { component, placement, style, marks: Marks::default() }
-    }
-
-    /// Sets the components that can find the exchange. Local by default.
-    pub fn scope(mut self, scope: Scope) -> Self {
-        self.placement.scope = scope;
-        self
-    }
-
-    /// Sets the rule that chooses the queues of a message. Load balancing by default.
-    pub fn style(mut self, style: Style) -> Self {
-        self.style = style;
-        self
-    }
-
-    /// Sets the interface on which a global exchange listens: `nic`, an address or `*`, with or without `:port`, or an
-    /// endpoint. The default is the address by which this machine reaches the directory, and any free port.
-    pub fn interface(mut self, interface: &str) -> Self {
-        self.placement.interface = Some(interface.to_owned());
-        self
-    }
-
-    /// Sets the address that the directory tells other components: `host`, `host:port` or an endpoint. The default
-    /// follows from the endpoint of the listener.
-    pub fn advertise(mut self, host: &str) -> Self {
-        self.placement.advertise = Some(host.to_owned());
-        self
-    }
-
-    /// Sets the high-water mark in messages accepted and not yet sent, per queue.
-    pub fn high_water_count(mut self, count: usize) -> Self {
-        self.marks.high_count = Some(count);
-        self
-    }
-
-    /// Sets the high-water mark in bytes accepted and not yet sent, per queue. One message may exceed it.
-    pub fn high_water_bytes(mut self, bytes: usize) -> Self {
-        self.marks.high_bytes = Some(bytes);
-        self
-    }
-
-    /// Sets the low-water mark in messages: a full queue gets messages again when its count has fallen to this mark.
-    /// The default is half of the high-water mark.
-    pub fn low_water_count(mut self, count: usize) -> Self {
-        self.marks.low_count = Some(count);
-        self
-    }
-
-    /// Sets the low-water mark in bytes: a full queue gets messages again when its bytes have fallen to this mark. The
-    /// default is half of the high-water mark.
-    pub fn low_water_bytes(mut self, bytes: usize) -> Self {
-        self.marks.low_bytes = Some(bytes);
-        self
-    }
-
-    /// Opens the exchange. A global exchange waits for the directory.
-    pub fn open(self) -> Result<Exchange, OpenError> {
-        let (object, push) =
-            self.component.open_exchange(&self.placement, self.style, self.marks.sending())?;
-        Ok(Exchange { name: self.placement.name.into(), object, push })
-    }
-}
-
 /// The rule that chooses the bound queues of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Style {
@@ -222,37 +146,5 @@ impl fmt::Display for Style {
             Style::LoadBalancing => "load_balancing",
             Style::DataDistribution => "data_distribution",
         })
-    }
-}
-
-/// The marks that the caller set. The socket's defaults apply to the others.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Marks {
-    pub high_count: Option<usize>,
-    pub high_bytes: Option<usize>,
-    pub low_count: Option<usize>,
-    pub low_bytes: Option<usize>,
-}
-
-impl Marks {
-    /// Returns the socket options of an exchange. Its marks count accepted messages that are not written. The low mark
-    /// is half of the high mark unless it is set.
-    pub(crate) fn sending(&self) -> Options {
-        let default = Options::default();
-        Options {
-            send_count_max: self.high_count.unwrap_or(default.send_count_max),
-            send_bytes_max: self.high_bytes.unwrap_or(default.send_bytes_max),
-            send_count_low: self.low_count,
-            send_bytes_low: self.low_bytes,
-            ..default
-        }
-    }
-
-    /// Returns the socket options of a queue. Its marks count read messages that are not received.
-    pub(crate) fn receiving(&self) -> Options {
-        let mut options = Options::default();
-        options.receive_count_max = self.high_count.unwrap_or(options.receive_count_max);
-        options.receive_bytes_max = self.high_bytes.unwrap_or(options.receive_bytes_max);
-        options
     }
 }

@@ -39,11 +39,11 @@ pub mod service;
 pub mod topology;
 
 pub use component::{
-    BindError, Component, ComponentBuilder, DirectoryEntry, Kind, ListError, OpenError, Scope,
+    BindError, Component, ComponentBuilder, DirectoryEntry, ExchangeBuilder, Kind, ListError, ObjectBuilder,
+    OpenError, QueueBuilder, Scope,
 };
-pub use exchange::Style;
-pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
-pub use hairstreak_services::names::client::{BuildError, PublicationError};
+pub use exchange::{Exchange, ExchangeStats, Style};
+pub use hairstreak_services::names::client::{AskError, BuildError, PublicationError};
 pub use hairstreak_services::{
     CURVE_KEY_VARIABLE, Credentials, CredentialsError, PASSWORD_FILE_VARIABLE, PASSWORD_VARIABLE,
     SERVER_KEY_VARIABLE, USER_VARIABLE,
@@ -52,4 +52,4 @@ pub use hairstreak_socket::security::{KeyPair, PublicKey, SecretKey};
 pub use hairstreak_socket::{
     Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
 };
-pub use queue::{Queue, QueueBuilder, QueueStats};
+pub use queue::{Queue, QueueStats};

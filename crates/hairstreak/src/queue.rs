@@ -6,16 +6,15 @@ use std::time::Duration;
 
 use hairstreak_socket::{Endpoint, Message, Pull, RecvError};
 
-use crate::component::{Component, Object, OpenError, Placement, Scope};
-use crate::exchange::Marks;
+use crate::component::Object;
 
 /// Receives the messages of all bound exchanges, fairly. Clones share the queue. The queue closes when the last clone
 /// is dropped.
 #[derive(Clone)]
 pub struct Queue {
-    name: Arc<str>,
-    object: Arc<Object>,
-    pull: Pull,
+    pub(crate) name: Arc<str>,
+    pub(crate) object: Arc<Object>,
+    pub(crate) pull: Pull,
 }
 
 /// Counters of a queue since it was opened.
@@ -89,58 +88,5 @@ impl fmt::Debug for Queue {
             .field("name", &self.name)
             .field("endpoint", &self.endpoint())
             .finish_non_exhaustive()
-    }
-}
-
-/// Describes a queue.
-#[derive(Clone, Debug)]
-#[must_use = "nothing is opened before open()"]
-pub struct QueueBuilder<'n> {
-    component: &'n Component,
-    placement: Placement,
-    marks: Marks,
-}
-
-impl<'n> QueueBuilder<'n> {
-    pub(crate) fn new(component: &'n Component, name: &str) -> QueueBuilder<'n> {
-        QueueBuilder { component, placement: Placement::new(name), marks: Marks::default() }
-    }
-
-    /// Sets the components that can find the queue. Local by default.
-    pub fn scope(mut self, scope: Scope) -> Self {
-        self.placement.scope = scope;
-        self
-    }
-
-    /// Sets the interface on which a global queue listens: `nic`, an address or `*`, with or without `:port`, or an
-    /// endpoint. The default is the address by which this machine reaches the directory, and any free port.
-    pub fn interface(mut self, interface: &str) -> Self {
-        self.placement.interface = Some(interface.to_owned());
-        self
-    }
-
-    /// Sets the address that the directory tells other components: `host`, `host:port` or an endpoint. The default
-    /// follows from the endpoint of the listener.
-    pub fn advertise(mut self, host: &str) -> Self {
-        self.placement.advertise = Some(host.to_owned());
-        self
-    }
-
-    /// Sets the high-water mark in messages that arrived and are not received yet, per exchange.
-    pub fn high_water_count(mut self, count: usize) -> Self {
-        self.marks.high_count = Some(count);
-        self
-    }
-
-    /// Sets the high-water mark in bytes that arrived and are not received yet, per exchange.
-    pub fn high_water_bytes(mut self, bytes: usize) -> Self {
-        self.marks.high_bytes = Some(bytes);
-        self
-    }
-
-    /// Opens the queue. A global queue waits for the directory.
-    pub fn open(self) -> Result<Queue, OpenError> {
-        let (object, pull) = self.component.open_queue(&self.placement, self.marks.receiving())?;
-        Ok(Queue { name: self.placement.name.into(), object, pull })
     }
 }

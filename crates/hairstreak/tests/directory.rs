@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::{Component, OpenError, Scope};
+use hairstreak::{AskError, Component, OpenError, Scope};
 use hairstreak_socket::{Context, Message, Push, Router};
 use hairstreak_testkit::until;
 use hairstreak_wire::directory::{Attributes, Endpoint, Envelope, ErrorCode, Reply, Request};
@@ -90,7 +90,7 @@ fn a_refusal_is_passed_on() {
     let opener = thread::spawn(move || component.queue("Q").scope(Scope::Global).open());
     played.receive().1.send(Reply::error(ErrorCode::Limit, "the directory is full"));
     let error = opener.join().unwrap().unwrap_err();
-    assert!(matches!(error, OpenError::Refused { .. }));
+    assert!(matches!(error, OpenError::Directory { error: AskError::Refused { .. }, .. }));
     let expected = format!("Q: the directory at {} refuses: the directory is full", played.address);
     assert_eq!(error.to_string(), expected);
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hairstreak_services::names::client::{Follow, Registration};
-use hairstreak_socket::{BindError, Endpoint, Pull, Push};
+use hairstreak_socket::{BindError, ConnectError, Endpoint, Pull, Push};
 
 use super::names::{self, Key};
 
@@ -32,6 +32,44 @@ impl fmt::Display for Kind {
 pub(crate) enum Plug {
     Exchange(Push),
     Queue(Pull),
+}
+
+impl Plug {
+    pub(super) fn bind(&self, endpoint: &str) -> Result<Endpoint, BindError> {
+        match self {
+            Plug::Exchange(push) => push.bind(endpoint),
+            Plug::Queue(pull) => pull.bind(endpoint),
+        }
+    }
+
+    pub(super) fn connect(&self, endpoint: &str) -> Result<(), ConnectError> {
+        match self {
+            Plug::Exchange(push) => push.connect(endpoint),
+            Plug::Queue(pull) => pull.connect(endpoint),
+        }
+    }
+
+    /// Moves the connection from one endpoint to another. Does nothing while the connection to the first is up: its
+    /// holder may merely have another address, and messages on their way would be lost. Returns whether it moved.
+    pub(super) fn move_to(&self, from: &str, to: &str) -> bool {
+        let peers = match self {
+            Plug::Exchange(push) => push.peers(),
+            Plug::Queue(pull) => pull.peers(),
+        };
+        let is_up = |left: Endpoint| {
+            let left = left.to_string();
+            peers.iter().any(|peer| peer.endpoint == left)
+        };
+        // If the new endpoint cannot be connected to, nothing changes. The next may be better.
+        if from.parse().is_ok_and(is_up) || self.connect(to).is_err() {
+            return false;
+        }
+        match self {
+            Plug::Exchange(push) => push.disconnect(from),
+            Plug::Queue(pull) => pull.disconnect(from),
+        };
+        true
+    }
 }
 
 /// An open exchange or queue, shared by its handles. Its names disappear with the last handle.
@@ -101,10 +139,7 @@ impl Object {
             return Ok(endpoint.clone());
         }
         let endpoint = format!("inproc://hairstreak-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
-        match &self.plug {
-            Plug::Exchange(push) => push.bind(&endpoint)?,
-            Plug::Queue(pull) => pull.bind(&endpoint)?,
-        };
+        self.plug.bind(&endpoint)?;
         state.inproc = Some(endpoint.clone());
         Ok(endpoint)
     }
