@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use child::in_child;
 use hairstreak::service::{Client, ClientOptions, RequestError};
-use hairstreak::{BindError, Component, Exchange, OpenError, Queue, Scope};
+use hairstreak::{AskError, BindError, Component, Exchange, OpenError, Queue, Scope};
 use hairstreak_node::{NodeConfig, Server};
 use hairstreak_testkit::Task;
 
@@ -33,12 +33,12 @@ fn component(directory: &str) -> Component {
 fn check_refused(parents: &Component, exchange: &Exchange, queue: &Queue) {
     assert!(!exchange.is_registered() && !queue.is_registered(), "they are the parent's");
     let error = parents.exchange("another").scope(Scope::Global).open().unwrap_err();
-    assert!(matches!(error, OpenError::Forked { .. }), "{error}");
+    assert!(matches!(error, OpenError::Directory { error: AskError::Forked { .. }, .. }), "{error}");
     let text = "belongs to the process that this one was forked from";
     assert!(error.to_string().ends_with(text), "{error}");
     let _local = parents.queue("mine").open().unwrap();
     let error = parents.bind("elsewhere", "mine").unwrap_err();
-    assert!(matches!(error, BindError::Forked { .. }), "{error}");
+    assert!(matches!(error, BindError::Directory { error: AskError::Forked { .. }, .. }), "{error}");
     assert!(error.to_string().ends_with(text), "{error}");
 }
 

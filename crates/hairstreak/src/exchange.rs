@@ -1,70 +1,70 @@
-//! `Exchange`: what a component sends to.
+//! `Exchange`: the sending end of links.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hairstreak_socket::{Distribution, Endpoint, Options, Outgoing, Push, SendAllError, SendError};
+use hairstreak_socket::{Distribution, Endpoint, Outgoing, Push, SendAllError, SendError};
 
-use crate::component::{Component, Object, OpenError, Placement, Scope};
+use crate::component::Object;
 
-/// What a component sends to. Clones share it; with the last of them it closes.
+/// Sends messages to the bound queues. Clones share the exchange. The exchange closes when the last clone is dropped.
 ///
-/// A send never consumes its message: on an error the caller still has it.
+/// A send never consumes its message. After an error the caller still has it.
 #[derive(Clone)]
 pub struct Exchange {
-    name: Arc<str>,
-    object: Arc<Object>,
-    push: Push,
+    pub(crate) name: Arc<str>,
+    pub(crate) object: Arc<Object>,
+    pub(crate) push: Push,
 }
 
 /// Counters of an exchange since it was opened, and its depth now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExchangeStats {
-    /// Messages accepted, each counted once however many queues get it.
+    /// Messages accepted. Each counts once, for any number of queues.
     pub sent: u64,
     /// Messages dropped because no queue was bound (data distribution).
     pub dropped_unroutable: u64,
-    /// Messages accepted and not completely sent when their queue was lost.
+    /// Messages accepted, and not completely sent when their queue was lost.
     pub dropped_queue_lost: u64,
     /// Queues that are connected.
     pub queue_count: usize,
-    /// Messages accepted and not yet sent, all queues.
+    /// Messages accepted and not yet sent, in all queues.
     pub depth_count: usize,
-    /// Bytes accepted and not yet sent, all queues.
+    /// Bytes accepted and not yet sent, in all queues.
     pub depth_bytes: usize,
 }
 
 impl Exchange {
-    /// Its name.
+    /// Returns the name of the exchange.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it listens, if it is global.
+    /// Returns the endpoint of the listener of a global exchange.
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.object.endpoint()
     }
 
-    /// Whether it is global and the directory agreed to its name when last asked.
+    /// Returns whether the exchange is global and the directory confirmed its name when last asked.
     pub fn is_registered(&self) -> bool {
         self.object.is_registered()
     }
 
-    /// Sends. Waits while there is no room: in any queue (load balancing, also when there is no
-    /// queue), or in one of them (data distribution).
+    /// Sends a message. With load balancing, waits while no queue has room, or there is no queue. With data
+    /// distribution, waits while any of the queues has no room.
     #[inline]
     pub fn send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         self.push.send(message)
     }
 
-    /// Sends if it can be done without waiting; [`SendError::WouldBlock`] if not.
+    /// Sends a message, or returns [`SendError::WouldBlock`] if the send would have to wait.
     #[inline]
     pub fn try_send<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         self.push.try_send(message)
     }
 
-    /// Sends, waiting at most `timeout`.
+    /// Sends a message, and waits at most `timeout`.
     pub fn send_timeout<'a>(
         &self,
         message: impl Into<Outgoing<'a>>,
@@ -73,12 +73,13 @@ impl Exchange {
         self.push.send_timeout(message, timeout)
     }
 
-    /// Sends when there is room. Cancel safe.
+    /// Sends a message when there is room. Cancel safe.
     pub async fn send_async<'a>(&self, message: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         self.push.send_async(message).await
     }
 
-    /// Sends every message, waiting as need be. Returns how many; the error says how many were sent before it.
+    /// Sends all messages, and waits where necessary. Returns their number. The error has the number of messages sent
+    /// before it.
     pub fn send_all<'a, I>(&self, messages: I) -> Result<usize, SendAllError>
     where
         I: IntoIterator,
@@ -87,17 +88,17 @@ impl Exchange {
         self.push.send_all(messages)
     }
 
-    /// Hands what has gathered to the system now, rather than within 50 microseconds.
+    /// Passes gathered messages to the system now, instead of within 50 microseconds.
     pub fn flush(&self) {
         self.push.flush();
     }
 
-    /// Waits until `count` queues are connected. Returns whether they are.
+    /// Waits until `count` queues are connected, at most `timeout`. Returns whether they are.
     pub fn wait_for_queues(&self, count: usize, timeout: Duration) -> bool {
         self.push.wait_for_peers(count, timeout)
     }
 
-    /// Counters and depth.
+    /// Returns the counters and the depth.
     pub fn stats(&self) -> ExchangeStats {
         let stats = self.push.stats();
         ExchangeStats {
@@ -120,90 +121,13 @@ impl fmt::Debug for Exchange {
     }
 }
 
-/// Describes an exchange.
-#[derive(Clone, Debug)]
-#[must_use = "nothing is opened before open()"]
-pub struct ExchangeBuilder<'n> {
-    component: &'n Component,
-    placement: Placement,
-    style: Style,
-    marks: Marks,
-}
-
-impl<'n> ExchangeBuilder<'n> {
-    pub(crate) fn new(component: &'n Component, name: &str) -> ExchangeBuilder<'n> {
-        let (placement, style) = (Placement::new(name), Style::default());
-        ExchangeBuilder { component, placement, style, marks: Marks::default() }
-    }
-
-    /// Who can find it. Local unless given.
-    pub fn scope(mut self, scope: Scope) -> Self {
-        self.placement.scope = scope;
-        self
-    }
-
-    /// Which queues get a message. Load balancing unless given.
-    pub fn style(mut self, style: Style) -> Self {
-        self.style = style;
-        self
-    }
-
-    /// Where a global one listens: `nic`, an address or `*`, with `:port` or without, or an
-    /// endpoint. Unless given, the address by which this machine reaches the directory, and any free port.
-    pub fn interface(mut self, interface: &str) -> Self {
-        self.placement.interface = Some(interface.to_owned());
-        self
-    }
-
-    /// What the directory tells others where it is, if not what is found out: `host`, `host:port` or
-    /// an endpoint.
-    pub fn advertise(mut self, host: &str) -> Self {
-        self.placement.advertise = Some(host.to_owned());
-        self
-    }
-
-    /// High-water mark by messages accepted and not yet sent, per queue.
-    pub fn high_water_count(mut self, count: usize) -> Self {
-        self.marks.high_count = Some(count);
-        self
-    }
-
-    /// High-water mark by bytes accepted and not yet sent, per queue. One message may pass it.
-    pub fn high_water_bytes(mut self, bytes: usize) -> Self {
-        self.marks.high_bytes = Some(bytes);
-        self
-    }
-
-    /// A full queue gets messages again when its count has fallen to this. Half of the high-water
-    /// mark unless given.
-    pub fn low_water_count(mut self, count: usize) -> Self {
-        self.marks.low_count = Some(count);
-        self
-    }
-
-    /// A full queue gets messages again when its bytes have fallen to this. Half of the high-water
-    /// mark unless given.
-    pub fn low_water_bytes(mut self, bytes: usize) -> Self {
-        self.marks.low_bytes = Some(bytes);
-        self
-    }
-
-    /// Opens it. A global one waits for the directory.
-    pub fn open(self) -> Result<Exchange, OpenError> {
-        let (object, push) =
-            self.component.open_exchange(&self.placement, self.style, self.marks.sending())?;
-        Ok(Exchange { name: self.placement.name.into(), object, push })
-    }
-}
-
-/// The bound queues that get a message.
+/// The rule that chooses the bound queues of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Style {
-    /// One of them, in turn, skipping those without room. With no queue, sending waits.
+    /// One queue in turn; queues without room are skipped. Without a queue, sending waits.
     #[default]
     LoadBalancing,
-    /// Each of them; sending waits until all have room. With no queue, the message is dropped and
-    /// counted.
+    /// Every queue; sending waits until all have room. Without a queue, the message is dropped and counted.
     DataDistribution,
 }
 
@@ -222,37 +146,5 @@ impl fmt::Display for Style {
             Style::LoadBalancing => "load_balancing",
             Style::DataDistribution => "data_distribution",
         })
-    }
-}
-
-/// The marks that the caller set. The socket's defaults apply to the others.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Marks {
-    pub high_count: Option<usize>,
-    pub high_bytes: Option<usize>,
-    pub low_count: Option<usize>,
-    pub low_bytes: Option<usize>,
-}
-
-impl Marks {
-    /// Returns the socket options of an exchange, whose marks count accepted messages that are not written. The low mark is half of the
-    /// high mark unless it is set.
-    pub(crate) fn sending(&self) -> Options {
-        let default = Options::default();
-        Options {
-            send_count_max: self.high_count.unwrap_or(default.send_count_max),
-            send_bytes_max: self.high_bytes.unwrap_or(default.send_bytes_max),
-            send_count_low: self.low_count,
-            send_bytes_low: self.low_bytes,
-            ..default
-        }
-    }
-
-    /// Returns the socket options of a queue, whose marks count read messages that are not received.
-    pub(crate) fn receiving(&self) -> Options {
-        let mut options = Options::default();
-        options.receive_count_max = self.high_count.unwrap_or(options.receive_count_max);
-        options.receive_bytes_max = self.high_bytes.unwrap_or(options.receive_bytes_max);
-        options
     }
 }

@@ -1,8 +1,8 @@
 //! Messaging for applications that are split into components.
 //!
-//! A component is a [`Component`]. It sends to an [`Exchange`] and receives from a [`Queue`]; binding the
-//! one to the other makes a link. Names that are [`Scope::Global`] are found through the directory
-//! (`hairstreak serve`), the messages themselves go from component to component.
+//! A component is a [`Component`]. A component sends to an [`Exchange`] and receives from a [`Queue`]. Binding an
+//! exchange to a queue makes a link. The directory (`hairstreak serve`) finds names that are [`Scope::Global`].
+//! Messages go directly from component to component.
 //!
 //! ```no_run
 //! use hairstreak::{Component, Scope, Style};
@@ -13,7 +13,7 @@
 //! let work = component.exchange("WORK").scope(Scope::Global).style(Style::LoadBalancing).open()?;
 //! work.send("a task")?;
 //!
-//! // ... and, in another process or on another machine, one that does it.
+//! // In another process, or on another machine: a program that does the work.
 //! let component = Component::builder().directory("SVR001").build()?;
 //! let tasks = component.queue("TASKS").open()?;
 //! component.bind("WORK", "TASKS")?;
@@ -22,15 +22,16 @@
 //! # }
 //! ```
 //!
-//! Reading order: [`Component`] and component/ (opening, binding), [`Exchange`], [`Queue`], [`pipeline`] (work that is not lost), [`service`] (requests that are answered), [`topology`] (several components described by a file),
-//! [`calibration`] (what this machine takes for messages).
+//! Reading order: [`Component`], [`Exchange`], [`Queue`], [`pipeline`] (work that is not lost), [`service`] (requests
+//! and replies), [`topology`] (stages of processes that a file describes), [`calibration`] (the cost of messages on
+//! this machine).
 
 pub mod calibration;
 mod component;
 mod exchange;
 pub mod pipeline;
 mod queue;
-// Its programs are tests.
+// The programs in the README are doctests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 mod readme {}
@@ -38,11 +39,11 @@ pub mod service;
 pub mod topology;
 
 pub use component::{
-    BindError, Component, ComponentBuilder, DirectoryEntry, Kind, ListError, OpenError, Scope,
+    BindError, Component, ComponentBuilder, DirectoryEntry, ExchangeBuilder, Kind, ListError, ObjectBuilder,
+    OpenError, QueueBuilder, Scope,
 };
-pub use exchange::Style;
-pub use exchange::{Exchange, ExchangeBuilder, ExchangeStats};
-pub use hairstreak_services::names::client::{BuildError, PublicationError};
+pub use exchange::{Exchange, ExchangeStats, Style};
+pub use hairstreak_services::names::client::{AskError, BuildError, PublicationError};
 pub use hairstreak_services::{
     CURVE_KEY_VARIABLE, Credentials, CredentialsError, PASSWORD_FILE_VARIABLE, PASSWORD_VARIABLE,
     SERVER_KEY_VARIABLE, USER_VARIABLE,
@@ -51,4 +52,4 @@ pub use hairstreak_socket::security::{KeyPair, PublicKey, SecretKey};
 pub use hairstreak_socket::{
     Endpoint, EndpointError, Message, Outgoing, RecvError, ResolveError, SendAllError, SendError,
 };
-pub use queue::{Queue, QueueBuilder, QueueStats};
+pub use queue::{Queue, QueueStats};

@@ -1,8 +1,9 @@
-//! Services: requests that are answered although workers, connections or the broker die; Majordomo, numbered.
+//! Services: requests that are answered even if workers, connections or the broker die. The protocol is Majordomo with
+//! numbered requests.
 //!
-//! A [`Client`] numbers its requests and keeps each until it has the reply; a [`Worker`] keeps its replies until their clients
-//! have them; the broker between them (`hairstreak serve`) stores nothing, so that whichever of the three dies, the other two
-//! say again what was under way, and what was done is not done again.
+//! A [`Client`] numbers its requests and keeps each until the reply is there. A [`Worker`] keeps its replies until
+//! their clients have them. The broker between them (`hairstreak serve`) stores nothing. When one of the three dies,
+//! the other two resend the requests and replies under way, and no request that is done is done again.
 //!
 //! ```no_run
 //! use hairstreak::service::{Client, Worker};
@@ -19,8 +20,9 @@
 //! # }
 //! ```
 //!
-//! Every Majordomo broker, client and worker (MDP 0.1 and 0.2) can take part. Between a client and a broker of others there are
-//! no numbers, so that the client has one request at a time under way, and repeats none; [`Client::uses_hsn1`] tells.
+//! Any Majordomo broker, client and worker (MDP 0.1 and 0.2) can take part. A broker of another project knows no
+//! request numbers: the client then has one request under way at a time, and repeats none. [`Client::uses_hsn1`]
+//! returns whether the broker knows them.
 
 pub use hairstreak_services::{
     Client, ClientError, ClientOptions, HandlerError, MemoryStore, Replies, Reply, ReplyStore, Request,

@@ -1,4 +1,4 @@
-//! Exchanges and queues within one process: scopes, styles, marks, and what is refused.
+//! Exchanges and queues within one process: scopes, styles, marks and refusals.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ fn component() -> Component {
     Component::builder().patience(PATIENCE).build().unwrap()
 }
 
-/// A component that waits for nothing.
+/// A component without patience.
 fn hasty() -> Component {
     Component::builder().patience(Duration::ZERO).build().unwrap()
 }
@@ -101,7 +101,7 @@ fn a_queue_gets_messages_of_every_exchange_that_is_bound_to_it() {
     assert_eq!(queue.stats().exchange_count, 2);
 }
 
-/// Fills a link with nobody receiving and returns how many messages it took.
+/// Fills a link without a receiver, and returns the number of messages that it took.
 fn fill(exchange: &Exchange, size: usize) -> usize {
     let message = vec![7; size];
     let full = (0..100_000).find(|_| exchange.try_send(&message) == Err(SendError::WouldBlock));
@@ -120,7 +120,7 @@ fn marks_bound_what_is_taken_by_count_and_by_bytes() {
         component.bind(name, &to).unwrap();
         assert!(exchange.wait_for_queues(1, PATIENCE));
         let taken = fill(&exchange, 1000);
-        // Whatever was taken arrives, and makes room again.
+        // All accepted messages arrive, and make room again.
         (0..taken).for_each(|_| drop(queue.recv_timeout(PATIENCE).unwrap()));
         exchange.send_timeout(b"more", PATIENCE).unwrap();
         assert_eq!(text(&queue), "more");
@@ -218,7 +218,7 @@ fn what_cannot_be_opened_is_refused_by_name() {
     assert!(Component::builder().directory("host:port").build().is_err());
 }
 
-/// The smallest executor there is.
+/// A minimal executor.
 fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(thread::Thread);
     impl Wake for Unpark {

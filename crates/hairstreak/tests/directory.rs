@@ -1,10 +1,10 @@
-//! A component and a directory that the test itself plays, so that it can say and omit what it likes.
+//! A component and a directory that the test itself plays, so that it can send and omit any answer.
 
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use hairstreak::{Component, OpenError, Scope};
+use hairstreak::{AskError, Component, OpenError, Scope};
 use hairstreak_socket::{Context, Message, Push, Router};
 use hairstreak_testkit::until;
 use hairstreak_wire::directory::{Attributes, Endpoint, Envelope, ErrorCode, Reply, Request};
@@ -27,7 +27,7 @@ impl Played {
         Component::builder().directory(&self.address).patience(PATIENCE).build().unwrap()
     }
 
-    /// The next request, and what to answer it with.
+    /// Waits for the next request. Returns it with a handle to answer it.
     fn receive(&self) -> (Request, Answer<'_>) {
         let message = self.router.recv_timeout(PATIENCE).unwrap();
         let frames: Vec<&[u8]> = message.frames().collect();
@@ -90,7 +90,7 @@ fn a_refusal_is_passed_on() {
     let opener = thread::spawn(move || component.queue("Q").scope(Scope::Global).open());
     played.receive().1.send(Reply::error(ErrorCode::Limit, "the directory is full"));
     let error = opener.join().unwrap().unwrap_err();
-    assert!(matches!(error, OpenError::Refused { .. }));
+    assert!(matches!(error, OpenError::Directory { error: AskError::Refused { .. }, .. }));
     let expected = format!("Q: the directory at {} refuses: the directory is full", played.address);
     assert_eq!(error.to_string(), expected);
 }
@@ -109,7 +109,7 @@ fn what_is_no_reply_is_passed_over() {
     opener.join().unwrap().unwrap();
 }
 
-/// Where the name of the next look-up is said to be.
+/// Answers the next look-up with `endpoint`.
 fn tell_next(played: &Played, endpoint: &str) {
     let (request, answer) = played.receive();
     let Request::Lookup { name, .. } = request else { panic!("no look-up: {request:?}") };
@@ -132,7 +132,7 @@ fn a_connection_that_stands_is_kept_although_its_name_is_elsewhere_and_one_that_
     });
     first.send_timeout("before", PATIENCE).unwrap();
     assert_eq!(queue.recv_timeout(PATIENCE).unwrap().body(), b"before");
-    // When the third question comes, two answers have been acted upon.
+    // When the third request comes, the component has acted on two answers.
     (0..3).for_each(|_| tell_next(&played, &there));
     assert!(second.peers().is_empty());
     first.send_timeout("after", PATIENCE).unwrap();

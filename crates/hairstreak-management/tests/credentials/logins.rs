@@ -7,7 +7,7 @@ use std::thread;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hairstreak::service::{Refusal, RequestError, WorkerError};
-use hairstreak::{Component, Credentials, ListError, OpenError, Scope};
+use hairstreak::{AskError, Component, Credentials, ListError, OpenError, Scope};
 use hairstreak_node::access::{PasswordHash, Tags};
 use hairstreak_node::{FirstUser, NodeConfig, Server};
 use hairstreak_socket::monitor::{EventKind, HandshakeFailure};
@@ -31,9 +31,15 @@ fn check_refused(served: &Served, credentials: &Credentials, reason: &str) {
     );
     let node = served.node(credentials.clone());
     let register = node.queue("echo").scope(Scope::Global).open().unwrap_err();
-    assert!(matches!(&register, OpenError::Refused { text, .. } if text.contains(reason)), "{register}");
+    assert!(
+        matches!(&register, OpenError::Directory { error: AskError::Refused { text, .. }, .. } if text.contains(reason)),
+        "{register}"
+    );
     let list = node.list("").unwrap_err();
-    assert!(matches!(&list, ListError::Refused { text, .. } if text.contains(reason)), "{list}");
+    assert!(
+        matches!(&list, ListError::Directory(AskError::Refused { text, .. }) if text.contains(reason)),
+        "{list}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::thread;
 
 use hairstreak::service::{REPORT_SERVICE, Refusal, Report, RequestError, WorkerError};
-use hairstreak::{Credentials, OpenError, Scope};
+use hairstreak::{AskError, Credentials, OpenError, Scope};
 use hairstreak_testkit::until;
 
 use crate::node::{Mechanism, Served, USERS};
@@ -38,7 +38,7 @@ fn found(served: &Served, credentials: &Credentials, number: usize) -> Row {
     Row {
         registers: match node.queue(&format!("echo.{number}")).scope(Scope::Global).open() {
             Ok(_) => true,
-            Err(OpenError::Refused { text, .. }) => {
+            Err(OpenError::Directory { error: AskError::Refused { text, .. }, .. }) => {
                 assert!(text.contains("configure permission"), "{text}");
                 false
             }

@@ -4,8 +4,9 @@
 //!   source --> stage --> hub --> last        each a thread with an engine of its own, as the processes of a run have
 //! ```
 //!
-//! *Alone*: the stage computes for each message longer than a link gathers, so that each message is written by itself from there on and wakes
-//! up hub and last. *Gathered*: the stage computes nothing, and the chain is full. Times are times on a core.
+//! *Alone*: for each message the stage computes longer than a link gathers. It then writes each message by itself, and
+//! each message wakes up hub and last. *Gathered*: the stage computes nothing, and the chain is full. Times are times
+//! on a core.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -18,13 +19,13 @@ use super::core::{burn, process_time, thread_time};
 use super::figures::{CalibrationError, median};
 use crate::topology::stage::settled;
 
-/// A message that takes this long will never come.
+/// Longest wait for a message. A message that takes longer will never come.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Messages taken at once, as instances and hubs take them.
+/// Largest number of messages taken at once, as in instances and hubs.
 const BATCH_COUNT: usize = 1024;
 const ENDPOINT: &str = "tcp://127.0.0.1:0";
 
-/// For each message, in nanoseconds: the time on a core of each thread, and of all others in the process.
+/// Nanoseconds for a message: the time on a core of each thread, and of all other threads of the process.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spent {
     pub(super) source: f64,
@@ -34,17 +35,17 @@ pub(super) struct Spent {
     pub(super) last: f64,
     /// The time of the engines' background threads.
     pub(super) background: f64,
-    /// From the stage's call that sends to the return of the hub's call that receives: the median.
+    /// Median of the time from the stage's call that sends to the return of the hub's call that receives.
     pub(super) delay: f64,
 }
 
-/// Both sides of a thread of the chain.
+/// The two sockets of a thread of the chain.
 struct Ends {
     pull: Option<Pull>,
     push: Option<Push>,
 }
 
-/// Passes so many messages of `size` bytes, for each of which the stage computes so long.
+/// Passes `count` messages of `size` bytes. For each of them the stage computes for `work`.
 pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, CalibrationError> {
     let began = Instant::now();
     let stamps: Vec<AtomicU64> = (0..=count).map(|_| AtomicU64::new(0)).collect();
@@ -62,7 +63,7 @@ pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, C
             // The receiver has gone only if the measurement failed.
             let _ = endpoints.send(push.bind(ENDPOINT)?.to_string());
             let message = Message::from(vec![b'x'; size]);
-            // The first message says that the links are there, and is none of those that count.
+            // The first message shows that the links are up. It does not count.
             push.send_timeout(&message, TIMEOUT)?;
             push.flush();
             go.recv_timeout(TIMEOUT).map_err(|_| failed("the last thread"))?;
@@ -135,7 +136,7 @@ pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, C
         is_ready.recv_timeout(TIMEOUT).map_err(|_| failed("a thread"))?;
         let before = process_time();
         let _ = begin.send(());
-        // All of them stay until the last one has everything.
+        // All threads stay until the last thread has everything.
         over.wait(TIMEOUT + work * count as u32)?;
         let all = process_time() - before;
         drop(over);
@@ -154,14 +155,14 @@ pub(super) fn pass(size: usize, count: usize, work: Duration) -> Result<Spent, C
     })
 }
 
-/// The time that a relaying thread has spent.
+/// The core time of a relaying thread.
 struct Relayed {
-    /// Without what it burnt.
+    /// Without the time that it burnt.
     own: Duration,
     burnt: Duration,
 }
 
-/// Receives all messages and has `handle` do something with each batch, whose first message has that number.
+/// Receives all messages and passes each batch to `handle`, with the number of its first message.
 fn relay(
     pull: &Pull,
     count: usize,
@@ -200,13 +201,13 @@ fn join<T>(handle: thread::ScopedJoinHandle<'_, Result<T, CalibrationError>>) ->
     handle.join().map_err(|_| failed("a thread"))?
 }
 
-/// Keeps the sockets of a thread open until the chain is done: they do not linger.
+/// Keeps the sockets of a thread open until the chain is done, because they do not linger.
 struct Stay {
     done: SyncSender<()>,
     end: Receiver<()>,
 }
 
-/// The other side of all [`Stay`]s.
+/// The waiting side of all [`Stay`]s.
 struct Over {
     done: Receiver<()>,
     _ends: Vec<SyncSender<()>>,
@@ -232,7 +233,7 @@ impl Stay {
 }
 
 impl Over {
-    /// Until all threads have done their part.
+    /// Waits until all threads have done their part, at most `each` for each of them.
     fn wait(&self, each: Duration) -> Result<(), CalibrationError> {
         for _ in 0..4 {
             self.done.recv_timeout(each).map_err(|_| failed("a thread"))?;

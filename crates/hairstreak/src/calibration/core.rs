@@ -1,7 +1,7 @@
-//! Keeping a thread on a core. Two threads that wake each other are often put on one core, and stay there for a while or not: the same
-//! stages then have two rates.
+//! Keeping a thread on a core. The scheduler often puts two threads that wake each other on one core, where they may
+//! stay for a while. Without pinning, the same stages thus have two rates.
 //!
-//! - `burn`: spends processor time; `thread_time`, `process_time` read it.
+//! - `burn`: spends processor time. `thread_time` and `process_time` read it.
 //! - `lateness`: the delay of a sleeper's wake-up.
 
 use std::num::NonZeroU64;
@@ -13,35 +13,36 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::figures::{CalibrationError, median};
 
-/// The cores that this thread may use.
+/// Returns the cores that this thread may use.
 pub(super) fn cores() -> Vec<usize> {
     let allowed = sched_getaffinity(None).ok();
     allowed.map_or(Vec::new(), |allowed| (0..CpuSet::MAX_CPU).filter(|&core| allowed.is_set(core)).collect())
 }
 
-/// Keeps the calling thread, and all that it starts from now on, on the `index`-th of these cores, counted round.
+/// Keeps the calling thread, and all threads that it starts from now on, on core `index` of `cores`, modulo their
+/// number.
 pub(super) fn keep_to(cores: &[usize], index: usize) {
     if cores.is_empty() {
         return;
     }
     let mut one = CpuSet::new();
     one.set(cores[index % cores.len()]);
-    // A container may forbid it: then the figures spread wider, and their range shows it.
+    // A container may forbid pinning. The figures then spread wider, and their range shows it.
     let _ = sched_setaffinity(None, &one);
 }
 
-/// The time on cores that this thread has had.
+/// Returns the time that this thread has had on cores.
 pub(super) fn thread_time() -> Duration {
     read(ClockId::ThreadCPUTime)
 }
 
-/// The time on cores that all threads of this process have had.
+/// Returns the time that all threads of this process have had on cores.
 pub(super) fn process_time() -> Duration {
     read(ClockId::ProcessCPUTime)
 }
 
-/// Computes until this thread has had so much of a core: longer than that where others want the core, too. Returns how
-/// much it was.
+/// Computes until this thread has had `time` on a core, which takes longer if other threads want the core too. Returns
+/// the time on the core.
 pub(crate) fn burn(time: Duration) -> Duration {
     let start = thread_time();
     loop {
@@ -58,13 +59,13 @@ fn read(clock: ClockId) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Duration and number of the sleeps.
+/// Duration of a sleep, and the number of sleeps.
 const SLEEP: Duration = Duration::from_millis(1);
 const SLEEP_COUNT: usize = 300;
 
-/// The time between the end of a sleep and the end of the call: the median of many.
+/// Returns the time between the end of a sleep and the return of the call: the median of many.
 pub(super) fn lateness() -> Result<Duration, CalibrationError> {
-    // A thread of its own, for the slack stays with it; that of built-in stages is the same.
+    // A thread of its own, because the timer slack stays with it. Built-in stages have the same slack.
     let sleeper = thread::Builder::new().spawn(|| {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let late = (0..SLEEP_COUNT).map(|_| {

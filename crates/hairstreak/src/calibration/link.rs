@@ -9,22 +9,22 @@ use super::chain::pass;
 use super::core::lateness;
 use super::figures::{Calibration, CalibrationError, median};
 
-/// Messages that travel alone, and what the stage computes for each.
+/// Number of messages that travel alone, and the stage's work for each.
 const ALONE_COUNT: usize = 400;
 const WORK: Duration = Duration::from_micros(200);
-/// Bytes that are sent as fast as possible, and messages at most.
+/// Bytes that are sent as fast as possible, and the largest number of messages.
 const GATHERED_BYTES: usize = 32 << 20;
 const GATHERED_COUNT_MAX: usize = 100_000;
 
-/// Measures once.
+/// Measures the cost of a message of `size` bytes once.
 pub(super) fn measure(size: usize) -> Result<LinkCost, CalibrationError> {
     let gathered = pass(size, (GATHERED_BYTES / size.max(1)).min(GATHERED_COUNT_MAX), Duration::ZERO)?;
-    // Three threads send and three receive. Those that do both are the same as one of each.
+    // Three threads send and three receive. Stage and hub cost a send and a receive each.
     let receive = gathered.last;
     let send = (gathered.source + gathered.stage + gathered.hub + gathered.background - 2.0 * receive) / 3.0;
     let send = send.max(0.0);
     let alone = pass(size, ALONE_COUNT, WORK)?;
-    // The stage finds its messages waiting, and writes each by itself; hub and last are woken up by each.
+    // The stage finds its messages waiting, and writes each by itself. Each message wakes up hub and last.
     let background = alone.background / 2.0;
     let send_alone = (alone.stage - receive + background).max(send);
     let receive_in_hub = alone.hub + background - send_alone;
@@ -39,7 +39,7 @@ pub(super) fn measure(size: usize) -> Result<LinkCost, CalibrationError> {
     })
 }
 
-/// The median of several measurements, figure by figure.
+/// Returns the median of several measurements, figure by figure.
 pub(super) fn medians(costs: &[LinkCost]) -> LinkCost {
     let of = |figure: fn(&LinkCost) -> f64| median(costs.iter().map(figure).collect());
     LinkCost {
@@ -58,11 +58,12 @@ const SIZES: [usize; 5] = [64, 1 << 10, 8 << 10, 32 << 10, 128 << 10];
 const GATHER: Duration = Duration::from_micros(50);
 const GATHER_BYTES: u64 = 64 << 10;
 
-/// Measures this machine, each figure `repeat_count` times (at least once), and takes the medians. About a second for each repeat.
+/// Measures this machine and returns the medians. The cost of messages is measured `repeat_count` times (at least
+/// once), each time for about a second.
 ///
 /// # Errors
 ///
-/// A socket or a thread cannot be had, or a message does not come.
+/// A socket or a thread cannot be opened, or a message does not arrive.
 pub fn calibrate(repeat_count: usize) -> Result<Calibration, CalibrationError> {
     let mut costs = Vec::with_capacity(SIZES.len());
     let wake_up = lateness()?;

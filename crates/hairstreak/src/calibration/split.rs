@@ -1,7 +1,9 @@
-//! When a split pays: the same work in one thread and in two stages with a link between them, over each transport.
+//! The work from which on a split pays: the same work in one thread and in two stages with a link between them, over
+//! each transport.
 //!
-//! Each stage is kept to a core of its own. The work is a loop of so many rounds, counted out beforehand, so that it can be as short as a microsecond. The monolith and the
-//! splits take turns: a machine that becomes slower meanwhile does so for all of them.
+//! Each stage is kept on a core of its own. The work is a loop whose number of rounds is computed beforehand, so that
+//! it can be as short as a microsecond. The monolith and the splits take turns: a machine that becomes slower slows all
+//! of them.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,13 +20,13 @@ use super::figures::{CalibrationError, median};
 pub const SPLIT_WORK_MAX: Duration = Duration::from_millis(1);
 /// Work for a message.
 const WORK_US: [u64; 10] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000];
-/// How long one measurement takes, more or less.
+/// Approximate duration of a measurement.
 const MEASURE_TIME: Duration = Duration::from_millis(60);
 /// Bytes of a message, as in the butterfly tutorial.
 const SIZE: usize = 100;
-/// A message that takes this long will never come.
+/// Longest wait for a message. A message that takes longer will never come.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Rounds of the loop whose time is taken.
+/// Rounds of the loop that is timed.
 const ROUNDS: u64 = 2_000_000;
 
 /// The transport between the two stages.
@@ -41,34 +43,34 @@ pub enum Transport {
     Tcp,
 }
 
-/// The same work, undivided and split.
+/// The rates of a work, undivided and split.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Split {
     /// Work for a message, in microseconds.
     pub work_us: u64,
-    /// Messages a second of one thread that does all of it: the median.
+    /// Messages a second of one thread that does all of the work: the median.
     pub monolith_per_s: f64,
-    /// Two stages that do half of it each.
+    /// Rates of two stages that do half of the work each.
     pub rates: Vec<SplitRate>,
 }
 
-/// Two stages over one transport.
+/// The rate of two stages over one transport.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SplitRate {
     /// The transport.
     pub transport: Transport,
     /// Messages a second: the median.
     pub per_s: f64,
-    /// As a multiple of the monolith measured just before: median, least, most.
+    /// The rate as a multiple of the monolith measured just before: the median.
     pub times: f64,
-    /// The least.
+    /// The least multiple.
     pub times_min: f64,
-    /// The most.
+    /// The greatest multiple.
     pub times_max: f64,
 }
 
 impl Transport {
-    /// All of them, the fastest first.
+    /// All transports, the fastest first.
     pub const ALL: [Transport; 4] = [Transport::Inproc, Transport::Shm, Transport::Ipc, Transport::Tcp];
 }
 
@@ -83,14 +85,14 @@ impl fmt::Display for Transport {
     }
 }
 
-/// Measures each work from 1 us to [`SPLIT_WORK_MAX`] over each transport, `repeat_count` times (at least once). Some four
-/// seconds for each repeat.
+/// Measures each work from 1 us to [`SPLIT_WORK_MAX`] over each transport, `repeat_count` times (at least once). Each
+/// repeat takes about four seconds.
 ///
 /// # Errors
 ///
-/// A socket or a thread cannot be had, or a message does not come.
+/// A socket or a thread cannot be opened, or a message does not arrive.
 pub fn measure_splits(repeat_count: usize) -> Result<Vec<Split>, CalibrationError> {
-    // A thread of its own, which is kept to a core: the second stage, and the monolith.
+    // A thread of its own, which is kept on a core. It runs the second stage and the monolith.
     let measuring = thread::Builder::new().spawn(move || {
         let cores = cores();
         keep_to(&cores, 0);
@@ -102,8 +104,8 @@ pub fn measure_splits(repeat_count: usize) -> Result<Vec<Split>, CalibrationErro
     measuring.join().map_err(|_| CalibrationError::Thread("the measuring thread panicked".into()))?
 }
 
-/// The least work, in microseconds, from which on every split over `transport` had more than `times` the monolith's rate; none if
-/// not even the longest had.
+/// Returns the least work, in microseconds, from which on every split over `transport` had more than `times` the
+/// monolith's rate. `None` if not even the longest work had.
 pub fn break_even(splits: &[Split], transport: Transport, times: f64) -> Option<u64> {
     let pays = |split: &&Split| {
         let rate = split.rates.iter().find(|rate| rate.transport == transport);
@@ -145,7 +147,7 @@ fn measure(
     Ok(Split { work_us, monolith_per_s: median(monolith), rates: rates.collect() })
 }
 
-/// A piece of work that no compiler shortens.
+/// Work that no compiler shortens.
 fn work(rounds: u64) {
     let mut state = 1u64;
     for round in 0..rounds {
@@ -153,7 +155,7 @@ fn work(rounds: u64) {
     }
 }
 
-/// The fastest of some attempts: what else runs only takes time.
+/// Returns the result of the fastest attempt: other load only makes an attempt slower.
 fn rounds_per_us() -> f64 {
     let attempt = |_| {
         let began = Instant::now();
@@ -163,14 +165,14 @@ fn rounds_per_us() -> f64 {
     (0..5).map(attempt).fold(0.0, f64::max)
 }
 
-/// Messages a second of one thread.
+/// Returns the messages a second of one thread.
 fn undivided(rounds: u64, count: u64) -> f64 {
     let began = Instant::now();
     (0..count).for_each(|_| work(rounds));
     count as f64 / began.elapsed().as_secs_f64()
 }
 
-/// Messages a second of two threads, with a link between them: this one, and one on the next core.
+/// Returns the messages a second of two threads with a link between them: this thread, and a thread on the next core.
 fn divided(cores: &[usize], transport: Transport, rounds: u64, count: u64) -> Result<f64, CalibrationError> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = format!("hairstreak-split-{}-{}", process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -190,7 +192,7 @@ fn divided(cores: &[usize], transport: Transport, rounds: u64, count: u64) -> Re
             let push = Push::with_options(&context, options)?;
             push.connect(&endpoint)?;
             let body = [b'x'; SIZE];
-            // The first says that the link is there.
+            // The first message shows that the link is up.
             push.send(&body)?;
             push.flush();
             push.wait_for_peers(1, TIMEOUT);

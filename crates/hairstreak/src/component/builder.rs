@@ -11,9 +11,9 @@ use hairstreak_socket::{Context, ResolveError};
 
 use super::component::{Component, Inner};
 
-/// The port of the directory unless another is given.
+/// The default port of the directory.
 const DIRECTORY_PORT: &str = "5682";
-/// Nobody waits longer than a year, and later than that there may be no [`std::time::Instant`].
+/// The longest patience, a year. A later [`std::time::Instant`] may not exist.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Describes a component.
@@ -46,35 +46,35 @@ impl fmt::Debug for ComponentBuilder {
 }
 
 impl ComponentBuilder {
-    /// Uses the directory at `host[:port]` (port 5682 unless given) or at an endpoint. Without one,
-    /// only names of this process exist.
+    /// Uses the directory at `host[:port]` (port 5682 by default) or at an endpoint. Without a directory, only names of
+    /// this process exist.
     pub fn directory(mut self, host: &str) -> ComponentBuilder {
         self.directory = Some(host_port::endpoint(host, DIRECTORY_PORT));
         self
     }
 
-    /// Shows the directory these, such as [`Credentials::from_environment`]. Without any the directory has to be on this host,
-    /// unless it lets in everybody.
+    /// Sets the credentials for the directory, such as [`Credentials::from_environment`]. Without credentials the
+    /// directory has to be on this host, or has to admit everybody.
     pub fn credentials(mut self, credentials: Credentials) -> ComponentBuilder {
         self.credentials = credentials;
         self
     }
 
-    /// How long opening and binding wait for the directory, and for a name to appear. 30 s unless
-    /// given.
+    /// Sets the longest wait of opening and binding for the directory, and for a name to appear. 30 s by default.
     pub fn patience(mut self, patience: Duration) -> ComponentBuilder {
         self.patience = patience.min(LONGEST);
         self
     }
 
-    /// Called with the reason when opening or binding has to wait longer because the directory's host cannot be
-    /// resolved just now; once for each reason, in the thread that waits. A host that is unknown is not waited for.
+    /// Sets the function that is called when opening or binding waits longer because the directory's host cannot be
+    /// resolved at the moment. It gets the reason, once for each reason, in the thread that waits. An unknown host is
+    /// not waited for.
     pub fn on_delay(mut self, tell: impl Fn(&ResolveError) + Send + Sync + 'static) -> ComponentBuilder {
         self.on_delay = Arc::new(tell);
         self
     }
 
-    /// Makes the component. Does not wait for the directory.
+    /// Builds the component. Does not wait for the directory.
     pub fn build(self) -> Result<Component, BuildError> {
         static LAST_ID: AtomicU64 = AtomicU64::new(0);
         let directory = match self.directory {

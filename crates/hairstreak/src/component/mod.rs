@@ -1,15 +1,14 @@
 //! `Component`: the exchanges, queues and names of one process of an application, and its connection to the directory.
 //!
-//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may
-//! be any ZeroMQ program. Two ends in one process are joined by inproc; otherwise the global one
-//! listens and the other connects.
+//! On the wire an exchange is a PUSH socket and a queue a PULL socket, so either end of a link may be any ZeroMQ
+//! program. Inproc joins two ends in one process. Otherwise the global end listens and the other end connects.
 //!
-//! - `builder`, `component`: [`Component`]
-//! - `open`: an exchange or queue gets its socket, its name, and if global its endpoint
+//! - `builder`, `component`: [`Component`], which binds and lists
+//! - `open`: [`ObjectBuilder`] gives an exchange or queue its socket, its name, and if it is global its endpoint
 //! - `object`: an open exchange or queue, as its component knows it
 //! - `names`: the names of this process
-//! - `bind`: two names become a link
-//! - `list`: the names in the directory
+//! - `bind`: the parts of a binding that need no component, and its error
+//! - `list`: a page of the names in the directory, and the error of listing
 
 mod bind;
 mod builder;
@@ -27,5 +26,4 @@ pub use list::{DirectoryEntry, ListError};
 pub use names::Scope;
 pub use object::Kind;
 pub(crate) use object::Object;
-pub use open::OpenError;
-pub(crate) use open::Placement;
+pub use open::{ExchangeBuilder, ObjectBuilder, OpenError, QueueBuilder};

@@ -1,7 +1,7 @@
-//! The names of this process: one table for the names of every component, of the process, and of what
-//! this process has in each directory.
+//! The names of this process: one table for the names of each component, of the process, and of the process in each
+//! directory.
 //!
-//! Entries are weak: an exchange or queue takes its name along when its last handle is dropped.
+//! Entries are weak: a name disappears with the last handle of its exchange or queue.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use hairstreak_base::process::PerProcess;
 
 use super::object::Object;
 
-/// Who can find the name of an exchange or a queue. Names are looked up in this order.
+/// The components that can find the name of an exchange or a queue. Names are looked up in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Scope {
     /// The component that opened it.
@@ -20,7 +20,7 @@ pub enum Scope {
     Local,
     /// Every component of the process.
     Process,
-    /// Every component that uses the same directory. It listens for connections.
+    /// Every component that uses the same directory. The exchange or queue listens for connections.
     Global,
 }
 
@@ -34,13 +34,13 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Where a name is unique.
+/// The space in which a name is unique.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Space {
-    /// The component of that number.
+    /// The component with this number.
     Component(u64),
     Process,
-    /// The directory at that endpoint.
+    /// The directory at this endpoint.
     Directory(Box<str>),
 }
 
@@ -60,7 +60,7 @@ fn table() -> MutexGuard<'static, Table> {
     TABLE.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Enters `object` under all of `keys`, or under none and says which is taken.
+/// Enters `object` under all of `keys`. If a key is taken, enters nothing and returns that key.
 pub(super) fn claim(keys: &[Key], object: &Arc<Object>) -> Result<(), Key> {
     let mut table = table();
     let taken = keys.iter().find(|key| table.get(key).is_some_and(|there| there.strong_count() > 0));
@@ -74,7 +74,7 @@ pub(super) fn claim(keys: &[Key], object: &Arc<Object>) -> Result<(), Key> {
     Ok(())
 }
 
-/// Forgets those of `keys` under which nothing is open any more.
+/// Removes the entries of `keys` whose objects are closed.
 pub(super) fn release(keys: &[Key]) {
     let mut table = table();
     for key in keys {
@@ -84,12 +84,12 @@ pub(super) fn release(keys: &[Key]) {
     }
 }
 
-/// The object under the first of `keys` that there is.
+/// Returns the object under the first of `keys` that has an object.
 pub(super) fn find(keys: &[Key]) -> Option<Arc<Object>> {
     find_in(&table(), keys)
 }
 
-/// As [`find`], waiting for one to appear.
+/// Does the same as [`find`], and waits until an object appears or `deadline` passes.
 pub(super) fn wait_for(keys: &[Key], deadline: Instant) -> Option<Arc<Object>> {
     let mut table = table();
     loop {

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hairstreak_services::names::client::{Follow, Registration};
-use hairstreak_socket::{BindError, Endpoint, Pull, Push};
+use hairstreak_socket::{BindError, ConnectError, Endpoint, Pull, Push};
 
 use super::names::{self, Key};
 
-/// What a name stands for.
+/// The kind of object that a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
-    /// What messages are sent to.
+    /// Messages are sent to it.
     Exchange,
-    /// What messages are received from.
+    /// Messages are received from it.
     Queue,
 }
 
@@ -34,20 +34,58 @@ pub(crate) enum Plug {
     Queue(Pull),
 }
 
-/// An open exchange or queue. Its handles share it; with the last of them it leaves the names.
+impl Plug {
+    pub(super) fn bind(&self, endpoint: &str) -> Result<Endpoint, BindError> {
+        match self {
+            Plug::Exchange(push) => push.bind(endpoint),
+            Plug::Queue(pull) => pull.bind(endpoint),
+        }
+    }
+
+    pub(super) fn connect(&self, endpoint: &str) -> Result<(), ConnectError> {
+        match self {
+            Plug::Exchange(push) => push.connect(endpoint),
+            Plug::Queue(pull) => pull.connect(endpoint),
+        }
+    }
+
+    /// Moves the connection from one endpoint to another. Does nothing while the connection to the first is up: its
+    /// holder may merely have another address, and messages on their way would be lost. Returns whether it moved.
+    pub(super) fn move_to(&self, from: &str, to: &str) -> bool {
+        let peers = match self {
+            Plug::Exchange(push) => push.peers(),
+            Plug::Queue(pull) => pull.peers(),
+        };
+        let is_up = |left: Endpoint| {
+            let left = left.to_string();
+            peers.iter().any(|peer| peer.endpoint == left)
+        };
+        // If the new endpoint cannot be connected to, nothing changes. The next may be better.
+        if from.parse().is_ok_and(is_up) || self.connect(to).is_err() {
+            return false;
+        }
+        match self {
+            Plug::Exchange(push) => push.disconnect(from),
+            Plug::Queue(pull) => pull.disconnect(from),
+        };
+        true
+    }
+}
+
+/// An open exchange or queue, shared by its handles. Its names disappear with the last handle.
 pub(crate) struct Object {
     pub(super) plug: Plug,
     keys: Vec<Key>,
     state: Mutex<State>,
-    /// Where it listens, if it does.
+    /// The endpoint of the listener, if there is a listener.
     pub(super) bound: OnceLock<Endpoint>,
-    /// Its entry in the directory, if it is global.
+    /// The entry of a global object in the directory.
     pub(super) registration: OnceLock<Registration>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Where others of this process connect to, once there was one.
+    /// The endpoint for other objects of this process, once one of them has asked for it.
     inproc: Option<String>,
     links: Vec<Link>,
 }
@@ -55,7 +93,7 @@ struct State {
 /// A bound name.
 struct Link {
     other: Box<str>,
-    /// Keeps following the other end, where it is in another process.
+    /// Follows the other end if that is in another process.
     _follow: Option<Follow>,
 }
 
@@ -75,12 +113,12 @@ impl Object {
         }
     }
 
-    /// Where it listens, if it does.
+    /// Returns the endpoint of the listener, if there is a listener.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
         self.bound.get()
     }
 
-    /// Whether it is global and the directory agreed with that the last time it was asked.
+    /// Returns whether the object is global and the directory confirmed its name when last asked.
     pub(crate) fn is_registered(&self) -> bool {
         self.registration.get().is_some_and(Registration::is_confirmed)
     }
@@ -93,7 +131,7 @@ impl Object {
         self.state().links.push(Link { other: other.into(), _follow: follow });
     }
 
-    /// The endpoint within this process, bound when first asked for.
+    /// Returns the endpoint within this process. The first call binds it.
     pub(super) fn inproc(&self) -> Result<String, BindError> {
         static LAST: AtomicU64 = AtomicU64::new(0);
         let mut state = self.state();
@@ -101,10 +139,7 @@ impl Object {
             return Ok(endpoint.clone());
         }
         let endpoint = format!("inproc://hairstreak-{}", LAST.fetch_add(1, Ordering::Relaxed) + 1);
-        match &self.plug {
-            Plug::Exchange(push) => push.bind(&endpoint)?,
-            Plug::Queue(pull) => pull.bind(&endpoint)?,
-        };
+        self.plug.bind(&endpoint)?;
         state.inproc = Some(endpoint.clone());
         Ok(endpoint)
     }

@@ -1,5 +1,5 @@
-//! The ventilator's end of the control link: a thread that hears what sinks want and tells them what is settled: which
-//! tasks were refused at once, all others when the floor passes them.
+//! The ventilator's end of the control link: a thread that takes the wishes of sinks, and tells sinks which tasks are
+//! settled. It tells refused tasks at once, and all others when the floor passes them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,12 +13,12 @@ use hairstreak_socket::{Context, Endpoint, Interest, Message, Options, Poller, P
 
 use super::error::PipelineError;
 
-/// How often sinks are told what is settled, at most.
+/// Shortest interval between two reports of settled tasks to sinks.
 const FLOOR_INTERVAL: Duration = Duration::from_millis(20);
-/// Sinks that are told; of more, further ones are not.
+/// Largest number of sinks. Further sinks are told nothing.
 const SINK_COUNT_MAX: usize = 64;
 
-/// What sinks want, and what they are to be told.
+/// The wishes of sinks, and the news for them.
 #[derive(Debug, Default)]
 struct Wishes {
     paused: bool,
@@ -32,7 +32,7 @@ struct Wishes {
 #[derive(Debug, Default)]
 struct Shared {
     wishes: Mutex<Wishes>,
-    /// A sink wants a pause, or nothing more: looked at before each task, without the lock.
+    /// A sink wants a pause, or no more tasks. Read before each task, without the lock.
     has_wish: AtomicBool,
     changed: Condvar,
 }
@@ -43,18 +43,18 @@ impl Shared {
     }
 }
 
-/// The ventilator's end.
+/// The ventilator's end of the control link.
 #[derive(Debug)]
 pub(super) struct Control {
     shared: Arc<Shared>,
-    /// Has the thread look what there is to be told.
+    /// Wakes the thread when there is news for sinks.
     waker: Waker,
     thread: Option<JoinHandle<()>>,
     pub endpoint: Endpoint,
 }
 
 impl Control {
-    /// Listens there, and tells what of `tasks` is settled.
+    /// Listens at `place`, and tells sinks which of `tasks` are settled.
     pub fn bind(
         place: &str,
         options: Options,
@@ -84,14 +84,14 @@ impl Control {
         Ok(Control { shared, waker, thread, endpoint })
     }
 
-    /// Whether a sink wants a pause, or no more tasks.
+    /// Returns whether a sink wants a pause, or no more tasks.
     #[inline]
     pub fn has_wish(&self) -> bool {
-        // What is wanted is read under the lock.
+        // The wish itself is read under the lock.
         self.shared.has_wish.load(Ordering::Relaxed)
     }
 
-    /// Waits while a sink wants a pause. Returns whether it wants tasks at all.
+    /// Waits while a sink wants a pause. Returns false if a sink wants no more tasks.
     pub fn wait_for_wish(&self) -> bool {
         let mut wishes = self.shared.wishes();
         while wishes.paused && !wishes.stopped {
@@ -100,8 +100,8 @@ impl Control {
         !wishes.stopped
     }
 
-    /// All is settled: sinks are told, those too that come until the ventilator is dropped. Waits for one, `timeout` at
-    /// most: it may be about to connect.
+    /// Tells sinks that all tasks are settled, including sinks that connect until the ventilator is dropped. Waits at
+    /// most `timeout` until one sink has been told: a sink may be about to connect.
     pub fn end(&self, end: ControlMessage<'static>, timeout: Duration) {
         let mut wishes = self.shared.wishes();
         wishes.end = Some(end);
@@ -116,7 +116,7 @@ impl Drop for Control {
         self.shared.wishes().closing = true;
         self.waker.wake_by_ref();
         if let Some(thread) = self.thread.take() {
-            // It ends at once; a panic in it has been reported.
+            // The thread ends at once. A panic in it has been reported.
             let _ = thread.join();
         }
     }
@@ -126,20 +126,20 @@ struct Serving {
     router: Router,
     poller: Poller,
     tasks: Push,
-    /// Where tasks are handed out.
+    /// The endpoint at which tasks are handed out.
     place: String,
     shared: Arc<Shared>,
     sinks: HashMap<Vec<u8>, Told>,
-    /// Those that want a pause.
+    /// Sinks that want a pause.
     pausing: HashSet<Vec<u8>>,
     floor: Option<TaskId>,
 }
 
-/// What a sink knows of refused tasks.
+/// A sink's knowledge of refused tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     All,
-    /// It took nothing when it was to be told: it is to hear what is left instead.
+    /// The sink did not take a message about refused tasks. It is told the unsettled tasks instead.
     NotAll,
 }
 
@@ -177,7 +177,7 @@ impl Serving {
                 _ => {}
             }
             if closing {
-                // What was said still goes out.
+                // Messages that were sent still go out.
                 return;
             }
         }
@@ -192,7 +192,7 @@ impl Serving {
                 if self.sinks.insert(sink.to_vec(), Told::All).is_none() {
                     self.tell(sink, ControlMessage::Tasks(&self.place));
                 }
-                // A sink that is new is to know at once what is done already.
+                // A new sink learns at once which tasks are done already.
                 self.tell_left(sink);
                 self.floor = self.tasks.first_unsettled().or(self.floor);
                 let end = self.shared.wishes().end;
@@ -214,7 +214,7 @@ impl Serving {
         }
     }
 
-    /// A sink that is gone wants no pause any more; one that comes back says so again.
+    /// Ends the pauses of sinks that are gone. A sink that comes back asks again.
     fn forget_pauses(&mut self) {
         if self.pausing.is_empty() {
             return;
@@ -230,14 +230,15 @@ impl Serving {
         self.router.peers().into_iter().map(|peer| peer.routing_id).collect()
     }
 
-    /// Which tasks are left: all others are settled.
+    /// Tells a sink which tasks are unsettled; all others are settled. Returns false if the sink does not take the
+    /// message.
     fn tell_left(&self, sink: &[u8]) -> bool {
         let Some((next, runs)) = self.tasks.unsettled_tasks() else { return true };
         let runs = SequenceRuns::encode(runs.iter().map(|(task, count)| (task.sequence, *count)));
         self.tell(sink, ControlMessage::Left(next, SequenceRuns::of(&runs)))
     }
 
-    /// Which tasks were refused since that was last told.
+    /// Tells all sinks which tasks were refused since the last call.
     fn tell_refused(&mut self) {
         let runs = match self.tasks.take_refused() {
             RefusedTasks::Runs(runs) => runs,
@@ -253,7 +254,7 @@ impl Serving {
         }
     }
 
-    /// Tells those that have not heard of all refused tasks what is left.
+    /// Tells the unsettled tasks to sinks that have not heard of all refused tasks.
     fn tell_left_over(&mut self) {
         let mut sinks = std::mem::take(&mut self.sinks);
         for (sink, told) in sinks.iter_mut().filter(|(_, told)| **told == Told::NotAll) {
@@ -300,8 +301,8 @@ impl Serving {
         }
     }
 
-    /// A sink that is gone asks again when it comes back; one that takes nothing hears of the next floor. Returns whether
-    /// it is told.
+    /// Sends a message to a sink. Returns whether the sink takes it. A sink that is gone asks again when it comes back.
+    /// A sink that takes nothing hears of the next floor.
     fn tell(&self, sink: &[u8], news: ControlMessage<'_>) -> bool {
         self.router.try_send(&[sink, &news.encode()]).is_ok()
     }

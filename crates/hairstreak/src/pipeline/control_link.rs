@@ -1,4 +1,5 @@
-//! `ControlLink`: the sink's end of the control link: greets the ventilator, says what is wanted, and notices when it is gone.
+//! `ControlLink`: the sink's end of the control link. It greets the ventilator, passes on the sink's wishes, and
+//! notices when the ventilator is gone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use hairstreak_socket::{Context, Dealer, Message, Outgoing};
 use super::error::{PipelineError, SinkError};
 use super::options::{Absence, PipelineOptions};
 
-/// The sink's end.
+/// The sink's end of the control link.
 #[derive(Debug)]
 pub(super) struct ControlLink {
     socket: Dealer,
@@ -18,13 +19,13 @@ pub(super) struct ControlLink {
     absence: Absence,
     /// The connection on which the ventilator has been greeted.
     greeted: Option<ConnectionId>,
-    /// Whether a pause is wanted, or no more tasks: said again to a ventilator that comes back.
+    /// The sink wants a pause, or no more tasks. Repeated to a ventilator that comes back.
     pauses: AtomicBool,
     stops: AtomicBool,
 }
 
 impl ControlLink {
-    /// To the ventilator that is there.
+    /// Connects to the ventilator at `place`.
     pub fn connect(
         context: &Context,
         place: &str,
@@ -42,29 +43,29 @@ impl ControlLink {
         })
     }
 
-    /// What is readable when the ventilator says something.
+    /// Returns the socket, which is readable when the ventilator says something.
     pub fn socket(&self) -> &Dealer {
         &self.socket
     }
 
-    /// What it says, waiting for it.
+    /// Waits at most `timeout` for a message of the ventilator.
     pub fn recv(&self, timeout: Duration) -> Option<Message> {
         self.socket.recv_timeout(timeout).ok()
     }
 
-    /// Wants no more tasks.
+    /// Asks for no more tasks.
     pub fn stop(&self) {
         self.stops.store(true, Ordering::Relaxed);
         self.say(ControlMessage::Stop);
     }
 
-    /// Wants none for now.
+    /// Asks for a pause.
     pub fn pause(&self) {
         self.pauses.store(true, Ordering::Relaxed);
         self.say(ControlMessage::Pause);
     }
 
-    /// Wants tasks again.
+    /// Asks for tasks again.
     pub fn resume(&self) {
         self.pauses.store(false, Ordering::Relaxed);
         self.say(ControlMessage::Resume);
@@ -72,12 +73,13 @@ impl ControlLink {
 
     fn say(&self, message: ControlMessage<'_>) {
         let bytes = message.encode();
-        // A ventilator that has not come yet is told when it is greeted; one that takes nothing has stopped anyway.
+        // A ventilator that has not come yet is told when it is greeted. A ventilator that takes nothing has stopped
+        // anyway.
         let _ = self.socket.try_send(Outgoing::Body(&bytes));
         self.socket.flush();
     }
 
-    /// Greets a ventilator that has come, or come again. Returns whether one is there.
+    /// Greets the ventilator on each new connection. Returns whether the ventilator is connected.
     pub fn greet(&mut self) -> bool {
         let connection = self.socket.peers().first().map(|peer| peer.connection);
         if connection.is_some() && self.greeted != connection {
@@ -93,25 +95,25 @@ impl ControlLink {
         connection.is_some()
     }
 
-    /// Whether it was there when it was last greeted.
+    /// Returns whether the ventilator was connected at the last greeting.
     pub fn is_greeted(&self) -> bool {
         self.greeted.is_some()
     }
 
-    /// Greets it, and waits for one that has not come for as long as that. Returns whether it is there.
+    /// Greets the ventilator, and waits at most `patience` for its connection. Returns whether it is connected.
     pub fn greet_within(&mut self, patience: Duration) -> Result<bool, SinkError> {
         let is_there = self.socket.wait_for_peers(1, patience) && self.greet();
         self.look(is_there)?;
         Ok(is_there)
     }
 
-    /// Greets it, or fails if it has been missed for too long.
+    /// Greets the ventilator, or fails if it has been missing for too long.
     pub fn look_for(&mut self) -> Result<(), SinkError> {
         let is_there = self.greet();
         self.look(is_there)
     }
 
-    /// Greets it while there are results: to miss it has time.
+    /// Greets the ventilator while there are results. Its absence does not count yet.
     pub fn greet_in_passing(&mut self) {
         if self.greet() {
             self.absence = Absence::default();

@@ -1,4 +1,4 @@
-//! `DeadLetterSink`: takes the tasks that were refused, with the reason.
+//! `DeadLetterSink`: takes refused tasks, with the reasons.
 
 use std::time::{Duration, Instant};
 
@@ -8,22 +8,22 @@ use hairstreak_socket::{Context, Endpoint, Message, Pull, RecvError};
 use super::error::PipelineError;
 use super::options::PipelineOptions;
 
-/// A task that was refused. One that was given up, after too many deliveries or for want of time, may be done all the same: its
-/// result may have been delivered, or may come. Only the sink of the results knows.
+/// A refused task. A task that was given up, after too many deliveries or for lack of time, may be done all the same:
+/// its result may have been delivered, or may still come. Only the sink of the results knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeadLetter {
-    /// What names it: it may come again, with the same name.
+    /// The name of the task. A letter may come again, with the same name.
     pub task: TaskId,
-    /// What was to be done.
+    /// The message of the task.
     pub message: Message,
-    /// How often it was given to a worker.
+    /// Number of times that the task was given to a worker.
     pub deliveries: u16,
-    /// Why it was refused.
+    /// The reason of the refusal.
     pub cause: RefusalCause,
 }
 
 impl DeadLetter {
-    /// A message whose last frame is a note.
+    /// Decodes a message whose last frame is a note.
     fn of(message: &Message) -> Option<DeadLetter> {
         let (note, frames) = message.as_frames().split_last()?;
         let LetterNote { task, deliveries, cause } = LetterNote::decode(note.as_bytes())?;
@@ -31,9 +31,9 @@ impl DeadLetter {
     }
 }
 
-/// Takes the tasks that ventilators had to give up, or that workers rejected: see [`PipelineOptions::dead_letters`]. Any number of
-/// ventilators may send there; each keeps what it sends until it is taken. A letter is taken when the next is asked for:
-/// if the sink dies before, it comes again to the next one.
+/// Takes the tasks that ventilators gave up or that workers rejected: see [`PipelineOptions::dead_letters`]. Any number
+/// of ventilators may send letters to it. Each ventilator keeps a letter until it is taken. A letter is taken when the
+/// application asks for the next. If the sink dies before that, the letter comes again to the next sink.
 ///
 /// ```no_run
 /// # use hairstreak::pipeline::{DeadLetterSink, PipelineOptions};
@@ -49,7 +49,7 @@ impl DeadLetter {
 pub struct DeadLetterSink {
     letters: Pull,
     endpoint: Endpoint,
-    /// What was returned last.
+    /// The letter that was returned last.
     returned: Option<Delivery>,
 }
 
@@ -61,26 +61,26 @@ impl DeadLetterSink {
         Ok(DeadLetterSink { letters, endpoint, returned: None })
     }
 
-    /// Where ventilators connect.
+    /// Returns the endpoint to which ventilators connect.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// The next letter, waiting for it. Asking for it says that the one before has been dealt with: stored, if it is to be
-    /// there after the death of this process. Messages that are no dead letters are rejected.
+    /// Waits for the next letter and returns it. The call says that the application has dealt with the letter before:
+    /// it has stored the letter, if that must survive this process. Messages that are no dead letters are rejected.
     pub fn recv(&mut self) -> Result<DeadLetter, RecvError> {
         self.recv_timeout(Duration::MAX)
     }
 
-    /// As [`DeadLetterSink::recv`], without waiting: [`RecvError::TimedOut`] when no letter is here.
+    /// Does the same as [`DeadLetterSink::recv`] without waiting: [`RecvError::TimedOut`] if no letter is here.
     pub fn try_recv(&mut self) -> Result<DeadLetter, RecvError> {
         self.recv_timeout(Duration::ZERO)
     }
 
-    /// As [`DeadLetterSink::recv`], waiting at most `timeout`.
+    /// Does the same as [`DeadLetterSink::recv`], and waits at most `timeout`.
     pub fn recv_timeout(&mut self, timeout: Duration) -> Result<DeadLetter, RecvError> {
         if let Some(taken) = self.returned.take() {
-            // If its connection is over, it comes again.
+            // If its connection is over, the letter comes again.
             self.letters.accept(&taken);
         }
         let deadline = Instant::now().checked_add(timeout);

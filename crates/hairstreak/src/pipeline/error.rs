@@ -6,7 +6,7 @@ use hairstreak_socket as socket;
 use hairstreak_socket::{RecvError, SendError};
 use thiserror::Error;
 
-/// Why a part of a pipeline could not be opened.
+/// An error of opening a part of a pipeline.
 #[derive(Debug, Error)]
 pub enum PipelineError {
     /// A socket could not be opened.
@@ -26,29 +26,29 @@ pub enum PipelineError {
     Poller(#[from] socket::AddError),
 }
 
-/// Why the work is not finished.
+/// An error of finishing the work.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum FinishError {
-    /// The time was over. The ventilator can be asked again.
+    /// Tasks are unsettled at the end of the time. The ventilator can be asked again.
     #[error("not all is done in time: {unsettled} tasks are left")]
     Unfinished {
-        /// How many.
+        /// Number of unsettled tasks.
         unsettled: u64,
     },
-    /// The time was over. All tasks are done or refused, but the dead-letter sink has not taken all that were refused. The
-    /// ventilator can be asked again.
+    /// All tasks are done or refused, but the dead-letter sink has not taken all refused tasks in time. The ventilator
+    /// can be asked again.
     #[error("all tasks are done or refused, but {letters} dead letters are not taken")]
     LettersLeft {
-        /// How many.
+        /// Number of letters that are not taken.
         letters: u64,
     },
 }
 
-/// Why a worker ended before its time.
+/// An error that ends a worker.
 #[derive(Debug, Error)]
 pub enum WorkerError {
-    /// Who handed out tasks, the ventilator or all of the stage before, went without saying that the work is done, and did
-    /// not come back.
+    /// The ventilator, or all workers of the stage before, went without saying that the work is done, and did not come
+    /// back.
     #[error("nobody hands out tasks, for {0:?} now, and the work is not done")]
     UpstreamLost(Duration),
     /// A result could not be sent.
@@ -57,15 +57,15 @@ pub enum WorkerError {
     /// No task can be received.
     #[error(transparent)]
     Receive(#[from] RecvError),
-    /// It was asked to leave, and the sink, or the next stage, did not settle its last results in time.
+    /// The worker was asked to leave, and the sink or the next stage did not settle its last results in time.
     #[error("{unsettled} results were not taken")]
     Unsettled {
-        /// How many.
+        /// Number of unsettled results.
         unsettled: u64,
     },
 }
 
-/// Why there is no result.
+/// An error of receiving results.
 #[derive(Debug, Error)]
 pub enum SinkError {
     /// The ventilator went without saying that the work is done, and did not come back.
@@ -74,7 +74,7 @@ pub enum SinkError {
     /// No result can be received.
     #[error(transparent)]
     Receive(#[from] RecvError),
-    /// The sink cannot wait.
+    /// The poller failed.
     #[error(transparent)]
     Wait(#[from] socket::WaitError),
 }

@@ -1,4 +1,4 @@
-//! Pipelines whose work is not lost: a ventilator, workers that may die, a sink that gets each result once.
+//! Pipelines whose work is not lost: a ventilator, workers that may die, and a sink that gets each result once.
 //!
 //! ```text
 //!                 tasks               results
@@ -9,10 +9,10 @@
 //!          control: end of the tasks, pause, stop
 //! ```
 //!
-//! A worker's task is settled when its result is, so the ventilator keeps it until the sink's application has taken the
-//! result. What a worker had when it died goes to another; results that come twice are recognised by their task and
-//! delivered once. At most [`PipelineOptions::window`] tasks are under way: that bounds memory everywhere, and how many are
-//! done twice.
+//! A worker's task is settled when its result is. The ventilator therefore keeps a task until the sink's application
+//! has taken the result. When a worker dies, its tasks go to another worker. The sink recognises repeated results by
+//! their task, and delivers each once. At most [`PipelineOptions::window`] tasks are under way, which bounds memory
+//! everywhere, and the number of tasks that are done twice.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -42,8 +42,8 @@
 //! # }
 //! ```
 //!
-//! Workers may stand one behind the other, in any number of stages. The results of one stage are the tasks of the next, under the
-//! same names, and a task is settled in the first stage when its last result is:
+//! Workers may form any number of stages. The results of one stage are the tasks of the next, under the same names. A
+//! task is settled in the first stage when its last result is:
 //!
 //! ```text
 //!                          stage 1                stage 2
@@ -59,7 +59,7 @@
 //! # use hairstreak::pipeline::{PipelineOptions, Reply, Worker};
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let options = PipelineOptions::default();
-//! // A process of stage 1 takes tasks from the ventilator and listens for those who go on with them ...
+//! // A process of stage 1 takes tasks from the ventilator and listens for workers of stage 2 ...
 //! let first = Worker::new(&options)?;
 //! first.bind_results("tcp://*:5560")?;
 //! first.connect_tasks("tcp://localhost:5557")?;
@@ -75,27 +75,33 @@
 //! # }
 //! ```
 //!
-//! As well those of stage 2 may listen ([`Worker::bind_tasks`]). So that neither has to know all of the other, a relay
-//! ([`Worker::relay`]) listens at both ends and returns each task as it came.
+//! Workers of stage 2 may listen instead ([`Worker::bind_tasks`]). A relay ([`Worker::relay`]) listens at both ends and
+//! returns each task unchanged, so that no stage has to know all workers of the other.
 //!
-//! A task may have several results ([`Reply::Results`]): the sink has all of them or none, and so has each stage in between.
+//! A task may have several results ([`Reply::Results`]). The sink, and each stage in between, gets all of them or none.
 //!
-//! A worker that is cut off and not dead may do a task that another does too: what it does beside its result is done at
+//! A worker that is cut off but alive may do a task that another worker does too. Effects beside the result happen at
 //! least once.
 //!
-//! A task that a worker rejects, that was given to [`PipelineOptions::deliveries_max`] workers and none settled, or that is not
-//! settled within [`PipelineOptions::deadline`] (or its own, [`Ventilator::send_within`]), or whose result the sink's application
-//! rejects ([`Sink::reject`]), is refused:
-//! [`Ventilator::take_refusals`] tells which, or, with [`PipelineOptions::dead_letters`], it is kept until the application of a
-//! [`DeadLetterSink`] has taken it.
+//! The ventilator refuses a task in these cases:
 //!
-//! A sink that dies and is started again has no memory: results that it had not settled come again. If its application
-//! stores [`Sink::seen`] together with the results, in one step, [`Sink::resume_from`] goes on exactly once.
+//! - a worker rejects it
+//! - [`PipelineOptions::deliveries_max`] workers were given the task, and none settled it
+//! - the task is not settled within [`PipelineOptions::deadline`], or within its own deadline
+//!   ([`Ventilator::send_within`])
+//! - the sink's application rejects its result ([`Sink::reject`])
 //!
-//! A ventilator that dies takes with it the tasks that are not settled. Workers and sink say so, after
-//! [`PipelineOptions::lost_after`]. If another ventilator is there by then at the same endpoints, they go on with it. Its
-//! tasks have another epoch ([`TaskId::epoch`]); from when the sink has heard of it, it drops results of the earlier one
-//! that come late, and [`Sink::completion`] counts for the new one alone.
+//! [`Ventilator::take_refusals`] returns the refused tasks. With [`PipelineOptions::dead_letters`], each is kept
+//! instead until the application of a [`DeadLetterSink`] has taken it.
+//!
+//! A sink that is started again has no memory: results that it had not settled come again. An application gets each
+//! result exactly once if it stores [`Sink::seen`] together with the results, in one step, and calls
+//! [`Sink::resume_from`].
+//!
+//! When a ventilator dies, its unsettled tasks are lost. Workers and sink report this after
+//! [`PipelineOptions::lost_after`]. If another ventilator is at the same endpoints by then, they go on with it. Its
+//! tasks have another epoch ([`TaskId::epoch`]). Once the sink has heard of the new ventilator, it drops late results
+//! of the earlier one, and [`Sink::completion`] counts for the new one alone.
 
 mod control;
 mod control_link;

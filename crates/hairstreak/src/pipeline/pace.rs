@@ -1,13 +1,13 @@
-//! `Pace`: how long a worker takes for a task, and when whoever gives them should hear of it.
+//! `Pace`: a worker's time for a task, and the decision to tell the ventilator.
 
 use std::time::Duration;
 
-/// Tasks after which those before weigh half.
+/// Number of tasks after which earlier tasks weigh half.
 const COUNT_TO_HALVE: u64 = 4096;
-/// The ventilator hears of a pace that is so many times slower, or faster, than it knows.
+/// The ventilator hears of a pace that is slower or faster by this factor than it knows.
 const CHANGE_FACTOR: u64 = 2;
 
-/// The average of the last tasks.
+/// The average time of the last tasks.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     nanos: u64,
@@ -17,7 +17,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// So many tasks took so long. Returns what the ventilator is to be told, if it should be told something.
+    /// Notes that `count` tasks took `time`. Returns the pace if the ventilator should be told.
     pub fn note(&mut self, time: Duration, count: u64) -> Option<Duration> {
         self.nanos = self.nanos.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         self.count += count;

@@ -1,5 +1,5 @@
-//! `Reports`: by which a sink tells its ventilator what is done, so that the window opens at once. By way of the workers
-//! settlements then come in bulk.
+//! `Reports`: a sink's reports of done tasks to its ventilator, which open the window at once. Settlements by way of
+//! the workers then come in bulk.
 
 use std::net::IpAddr;
 
@@ -9,27 +9,27 @@ use hairstreak_socket::{ConnectError, Context, Endpoint, Pull};
 use super::error::PipelineError;
 use super::options::PipelineOptions;
 
-/// Runs of tasks that are done before they are reported.
+/// Largest number of runs of done tasks that are not reported.
 const UNREPORTED_RUNS_MAX: usize = 256;
 
-/// What is done, and where that is told.
+/// Done tasks, and the connection that reports them.
 pub(super) struct Reports {
     socket: Pull,
-    /// Where the ventilator is spoken to.
+    /// The control endpoint of the ventilator.
     control: Endpoint,
-    /// Where it says that it takes reports, and where that is from here.
+    /// The endpoint at which the ventilator takes reports, as it says and as seen from here.
     place: Option<(String, String)>,
-    /// Tasks that are done and not reported: the first of each run, and how many.
+    /// Tasks that are done and not reported: the first of each run, and their number.
     unreported: Vec<(TaskId, u64)>,
     unreported_count: u64,
-    /// Reports go out when so many tasks are done, whatever the sink does next.
+    /// Number of done tasks at which a report goes out at once.
     count_max: u64,
-    /// Whether the last report went to the ventilator.
+    /// The last report went to the ventilator.
     is_heard: bool,
 }
 
 impl Reports {
-    /// For a sink that speaks to its ventilator at `control`.
+    /// Opens the reports of a sink whose ventilator has the control endpoint `control`.
     pub fn new(
         context: &Context,
         control: &str,
@@ -47,7 +47,7 @@ impl Reports {
         })
     }
 
-    /// The ventilator says that it takes reports there.
+    /// Connects to the endpoint at which the ventilator takes reports.
     pub fn go_to(&mut self, place: &str) {
         if self.place.as_ref().is_some_and(|(said, _)| said == place) {
             return;
@@ -61,14 +61,15 @@ impl Reports {
         {
             address.host.clone_from(&control.host);
         }
-        // If it cannot be connected to, the ventilator hears of everything by way of the workers.
+        // Without this connection the ventilator hears of everything by way of the workers.
         let endpoint = endpoint.to_string();
         if self.socket.connect(&endpoint).is_ok() {
             self.place = Some((place.to_owned(), endpoint));
         }
     }
 
-    /// These tasks are done, if there are any: the application has dealt with their results, which `results` received.
+    /// Notes `count` done tasks from `first` on. The application has dealt with their results, which `results`
+    /// received.
     pub fn note(&mut self, first: TaskId, count: u64, results: &Pull) {
         if count == 0 {
             return;
@@ -83,7 +84,7 @@ impl Reports {
         }
     }
 
-    /// Reports what is done, if anything is.
+    /// Reports done tasks, if there are any.
     pub fn tell(&mut self, results: &Pull) {
         if self.unreported.is_empty() {
             return;

@@ -1,7 +1,7 @@
-//! `SeenTasks`: whose results a sink's application has had. Stored together with the results, a sink that is started again
-//! goes on where the last one ended.
+//! `SeenTasks`: the tasks whose results a sink's application has had. If they are stored together with the results, a
+//! restarted sink goes on at the same point.
 //!
-//! Its bytes, all numbers big endian:
+//! The encoding, in which all numbers are big endian:
 //!
 //! ```text
 //! version (1): 2
@@ -17,45 +17,45 @@ use thiserror::Error;
 /// The version of the bytes.
 const VERSION: u8 = 2;
 
-/// Whose results the application of a sink has had: see [`Sink::seen`](super::Sink::seen). At most a range for each task
-/// of the window and one more, of each ventilator that the sink has heard of.
+/// The tasks whose results the application of a sink has had: see [`Sink::seen`](super::Sink::seen). For each
+/// ventilator that the sink has heard of, there is at most one range for each task of the window, and one more.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeenTasks {
     pub(super) sources: Vec<SeenSource>,
 }
 
-/// Of one source.
+/// The seen tasks of one source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SeenSource {
     pub epoch: u64,
-    /// Tasks with results; one that was seen may have had none.
+    /// Number of tasks with results. A seen task may have had none.
     pub count: u64,
-    /// Their results but for the first of each.
+    /// Number of further results: those after the first of each task.
     pub further_count: u64,
     pub ranges: Ranges,
 }
 
-/// Why bytes are no [`SeenTasks`].
+/// An error of decoding [`SeenTasks`].
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum SeenTasksError {
-    /// They are of another version.
+    /// The bytes have another version.
     #[error("what the sink has seen is stored in an unknown version ({0:?})")]
     Version(Option<u8>),
-    /// They end too early.
+    /// The bytes end too early.
     #[error("what the sink has seen is cut off after {0} bytes")]
     CutOff(usize),
-    /// Ranges that overlap, or contain nothing.
+    /// A range overlaps another, or is empty.
     #[error("what the sink has seen contains the tasks {first} to {end} out of order")]
     Range {
-        /// The first of the range.
+        /// The first task of the range.
         first: u64,
-        /// The task behind it.
+        /// The task behind the range.
         end: u64,
     },
 }
 
 impl SeenTasks {
-    /// The bytes to be stored.
+    /// Returns the bytes to be stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = vec![VERSION];
         for SeenSource { epoch, count, further_count, ranges } in &self.sources {
@@ -71,7 +71,7 @@ impl SeenTasks {
         bytes
     }
 
-    /// What was stored.
+    /// Decodes stored bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<SeenTasks, SeenTasksError> {
         let (&version, mut rest) = bytes.split_first().ok_or(SeenTasksError::Version(None))?;
         if version != VERSION {

@@ -1,4 +1,4 @@
-//! `Settler`: settles results that a sink's application has dealt with, and tells the ventilator; or rejects them.
+//! `Settler`: settles or rejects the results that a sink's application has dealt with, and tells the ventilator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,45 +7,45 @@ use hairstreak_socket::settlement::{Batch, ControlMessage, SequenceRuns, TaskId}
 
 use super::reports::Reports;
 
-/// Rejected tasks that are remembered until the ventilator has said that it has refused them: as many as the largest window that
-/// grows by itself has. Of more, copies of the first count as done.
+/// Largest number of rejected tasks that are remembered until the ventilator has confirmed their refusal. It equals the
+/// largest window that grows by itself. Above it, copies of the first rejected task count as done.
 const REJECTED_COUNT_MAX: usize = 100_000;
 
 /// Settles the results of a sink.
 pub(super) struct Settler {
     results: Pull,
     reports: Reports,
-    /// Tasks whose results the application has rejected, and why. Copies that come before the ventilator has said that it has
-    /// refused them are rejected too: accepted, they would be done.
+    /// Tasks whose results the application has rejected, with the reasons. Copies that come before the ventilator has
+    /// confirmed the refusal are rejected too: an accepted copy would mark the task as done.
     rejected: BTreeMap<TaskId, String>,
-    /// Of what is settled next: tasks with a result that was not delivered. The ventilator is not told that they are done: they may
-    /// have been refused, and their names wait to be taken.
+    /// Tasks of the next settlement with a result that was not delivered. The ventilator is not told that they are
+    /// done: they may have been refused, and their names wait to be taken.
     dropped: BTreeSet<TaskId>,
 }
 
 impl Settler {
-    /// Of what comes to `results`.
+    /// Returns a settler of the results that `results` receives.
     pub fn new(results: Pull, reports: Reports) -> Settler {
         Settler { results, reports, rejected: BTreeMap::new(), dropped: BTreeSet::new() }
     }
 
-    /// The application is not given what came of this task, which is settled next.
+    /// Notes that the application is not given the results of this task, which is settled next.
     pub fn note_dropped(&mut self, task: TaskId) {
         self.dropped.insert(task);
     }
 
-    /// The application has dealt with all that came in the batch.
+    /// Settles a batch after the application has dealt with all of it.
     pub fn settle_batch(&mut self, batch: &Batch) {
         if self.rejected.is_empty() && self.results.accept_batch(batch) {
             batch.runs.iter().for_each(|(run, count)| self.report(run.id, *count));
         } else {
-            // Some of it was rejected, or its worker is gone.
+            // A task of the batch was rejected, or its worker is gone.
             batch.runs.iter().for_each(|(run, count)| self.settle_run(run.id, *count));
         }
         self.dropped.clear();
     }
 
-    /// The application has dealt with these tasks, `count` in sequence from `first` on.
+    /// Settles `count` tasks in sequence from `first` on, after the application has dealt with them.
     pub fn settle(&mut self, first: TaskId, count: u64) {
         self.settle_run(first, count);
         self.dropped.clear();
@@ -70,7 +70,7 @@ impl Settler {
         }
     }
 
-    /// Reports what was delivered of these.
+    /// Reports the delivered tasks of these.
     fn report(&mut self, first: TaskId, count: u64) {
         let end = first.plus(count);
         let mut next = first;
@@ -81,7 +81,7 @@ impl Settler {
         self.reports.note(next, end.sequence - next.sequence, &self.results);
     }
 
-    /// The application cannot deal with the result of a task. Returns whether it had not said so before.
+    /// Rejects the result of a task, with which the application cannot deal. Returns false if it was rejected before.
     pub fn reject(&mut self, task: TaskId, reason: &str) -> bool {
         if self.rejected.contains_key(&task) {
             return false;
@@ -94,12 +94,12 @@ impl Settler {
         true
     }
 
-    /// Tasks that were rejected, and of which the ventilator has not said that it has refused them.
+    /// Returns the rejected tasks whose refusal the ventilator has not confirmed.
     pub fn rejected(&self) -> impl Iterator<Item = TaskId> + Clone + '_ {
         self.rejected.keys().copied()
     }
 
-    /// What the ventilator says of its tasks: of what is settled no copy needs to be rejected.
+    /// Takes a message of the ventilator about its tasks. Copies of a settled task need not be rejected.
     pub fn hear(&mut self, said: ControlMessage<'_>) {
         match said {
             ControlMessage::Tasks(place) => self.reports.go_to(place),
@@ -121,7 +121,7 @@ impl Settler {
         }
     }
 
-    /// Reports what is settled, if anything is.
+    /// Reports settled tasks, if there are any.
     pub fn tell(&mut self) {
         self.reports.tell(&self.results);
     }

@@ -1,4 +1,4 @@
-//! `Sink`: has each result once, and knows when it has them all.
+//! `Sink`: delivers each result once, and knows when all are delivered.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,9 +16,9 @@ use super::seen_tasks::SeenTasks;
 use super::settler::Settler;
 use super::sources::{Arrival, Completion, Pending, Sources};
 
-/// Results taken at once, at most; half of the window if that is less, so that workers have something to do meanwhile.
+/// Largest number of results taken at once; half of the window if that is less, so that workers have tasks meanwhile.
 const BATCH_COUNT_MAX: usize = 1024;
-/// Batches between two looks at what the ventilator has to say, while there are results.
+/// Number of batches between two looks at the ventilator's messages, while there are results.
 const HEAR_COUNT: u32 = 16;
 
 /// The poller's keys.
@@ -28,13 +28,13 @@ const CONTROL: usize = 1;
 /// A result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
-    /// Of which task.
+    /// The task of the result.
     pub task: TaskId,
     /// The result.
     pub message: Message,
-    /// Which of the task's results it is, from 0.
+    /// The number of the result within its task, from 0.
     pub index: usize,
-    /// No further result of the task follows.
+    /// The result is the last of its task.
     pub is_last: bool,
 }
 
@@ -44,7 +44,7 @@ impl Done {
     }
 }
 
-/// The results of a task that has several, as far as they are delivered.
+/// The results of a task that has several, as far as they are not delivered.
 #[derive(Debug)]
 struct Group {
     task: TaskId,
@@ -52,32 +52,33 @@ struct Group {
     results: std::iter::Enumerate<std::vec::IntoIter<Message>>,
 }
 
-/// Has the results.
+/// Receives the results of a pipeline.
 pub struct Sink {
     results: Pull,
     endpoint: Endpoint,
     control: ControlLink,
     settler: Settler,
     poller: Poller,
-    /// What the poller found last.
+    /// The sockets that the poller found ready last.
     found: Vec<hairstreak_socket::Ready>,
     keep_order: bool,
     sources: Sources,
-    /// What was received last, and what names and settles it.
+    /// The messages received last, and the batch that names and settles them.
     messages: Vec<Message>,
     batch: Option<Batch>,
     batch_count_max: usize,
-    /// Of that: the next message, the next run, and what is left of the present one, if it is delivered as it came.
+    /// The position in the batch: the next message, the next run, and the rest of the present run if it is delivered as
+    /// it came.
     next_message: usize,
     next_run: usize,
     present: Option<(TaskId, u64)>,
-    /// Of a present run that needs a closer look.
+    /// Results of a present run that is not delivered as it came.
     ready: VecDeque<Ready<Arrival>>,
-    /// Of a task with several results, those that were not returned: at least one.
+    /// The results of a task with several that are not returned yet: at least one.
     group: Option<Group>,
-    /// In order: tasks whose results were returned, which are settled when more is asked for.
+    /// With `keep_order`: returned tasks that are settled when the application asks for more.
     returned: Option<(TaskId, u64)>,
-    /// Batches since the ventilator was last heard.
+    /// Batches since the last look at the ventilator's messages.
     batch_count: u32,
 }
 
@@ -93,8 +94,8 @@ impl Sink {
         Sink::resume_from(SeenTasks::default(), results, control, options)
     }
 
-    /// As [`Sink::bind`], for an application that has had the results of these tasks: what the sink before this one said
-    /// in [`Sink::seen`].
+    /// Does the same as [`Sink::bind`], for an application that has had the results of the tasks `seen`: the value of
+    /// [`Sink::seen`] of the sink before.
     pub fn resume_from(
         seen: SeenTasks,
         results: &str,
@@ -128,23 +129,24 @@ impl Sink {
             ready: VecDeque::new(),
             group: None,
             returned: None,
-            // It may have much to do before it waits.
+            // The sink may have much to do before it waits.
             batch_count: HEAR_COUNT,
         })
     }
 
-    /// Where workers connect.
+    /// Returns the endpoint to which workers connect.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Listens for workers at another place too.
+    /// Listens for workers at another endpoint too.
     pub fn listen(&self, results: &str) -> Result<Endpoint, BindError> {
         self.results.bind(results)
     }
 
-    /// The next result, waiting for it; `None` when the ventilator has said that all tasks are done. Asking for it says
-    /// that what was returned before has been dealt with: stored, if it is to be there after the death of this process.
+    /// Waits for the next result and returns it; `None` when the ventilator has said that all tasks are done. The call
+    /// says that the application has dealt with the results before: it has stored them, if they must survive this
+    /// process.
     #[inline]
     pub fn recv(&mut self) -> Result<Option<Done>, SinkError> {
         match self.take_next() {
@@ -153,7 +155,7 @@ impl Sink {
         }
     }
 
-    /// As [`Sink::recv`], without waiting: `None` when no result is here.
+    /// Does the same as [`Sink::recv`] without waiting: `None` if no result is here.
     pub fn try_recv(&mut self) -> Result<Option<Done>, SinkError> {
         match self.take_next() {
             Some(done) => Ok(Some(done)),
@@ -161,8 +163,9 @@ impl Sink {
         }
     }
 
-    /// As [`Sink::recv`], with results that are here, appended to `results`: those of a thousand tasks or so at most, and of each
-    /// all. Returns how many; 0 when all tasks are done.
+    /// Does the same as [`Sink::recv`] for all results that are here, and appends them to `results`. The limit is about
+    /// a thousand tasks; a task comes with all of its results. Returns the number of results; 0 when all tasks are
+    /// done.
     pub fn recv_many(&mut self, results: &mut Vec<Done>) -> Result<usize, SinkError> {
         let before = results.len();
         results.extend(self.recv()?);
@@ -176,10 +179,12 @@ impl Sink {
         Ok(results.len() - before)
     }
 
-    /// Whose results have been returned. A task with several is among them when all are: who takes them one by one stores
-    /// behind one with [`Done::is_last`]; otherwise those that were returned come again. Stored in one step with the results,
-    /// before more are asked for, it makes a sink that is started again go on with each result exactly once:
-    /// [`Sink::resume_from`].
+    /// Returns the tasks whose results have been returned. A task with several results counts when all are returned. An
+    /// application that takes results singly stores after a result with [`Done::is_last`]; otherwise the returned
+    /// results of the task come again.
+    ///
+    /// Store this value together with the results, in one step, before asking for more. [`Sink::resume_from`] then
+    /// continues with each result exactly once.
     ///
     /// ```no_run
     /// # use hairstreak::pipeline::{PipelineOptions, SeenTasks, Sink};
@@ -203,7 +208,7 @@ impl Sink {
         self.sources.seen(&self.ready, pending, self.settler.rejected())
     }
 
-    /// The next result of the task, or of the run, whose results are being returned.
+    /// Returns the next result of the task, or of the run, whose results are being returned.
     #[inline]
     fn take_next(&mut self) -> Option<Done> {
         if self.group.is_some() { self.take_of_group() } else { self.take_present() }
@@ -218,9 +223,9 @@ impl Sink {
         next.map(|(index, message)| Done { task, message, index, is_last })
     }
 
-    /// What came of a task is to be returned: its first result.
+    /// Begins to return the results of a task. Returns the first.
     fn begin(&mut self, task: TaskId, Arrival { message, is_group }: Arrival) -> Option<Done> {
-        // Who receives a batch checks its groups: each is one.
+        // A received batch has checked groups, so every group can be split.
         let Some(results) = Some(&message).filter(|_| is_group).and_then(split_group) else {
             return Some(Done::only(task, message));
         };
@@ -230,8 +235,8 @@ impl Sink {
         self.take_of_group()
     }
 
-    /// The results that are left of the present run. Written where they stay: a result that is moved just after it was put
-    /// together waits for its own bytes, a tenth of what a cheap task costs.
+    /// Returns the rest of the present run. Results are written directly to their place: moving a result just after it
+    /// was put together stalls on its bytes, at a tenth of the cost of a cheap task.
     fn take_run(&mut self, results: &mut Vec<Done>) {
         let Some((first, count)) = self.present.take() else { return };
         let end = self.next_message + count as usize;
@@ -242,7 +247,7 @@ impl Sink {
         self.next_message = end;
     }
 
-    /// The next result of the present run.
+    /// Returns the next result of the present run.
     #[inline]
     fn take_present(&mut self) -> Option<Done> {
         let (task, left) = self.present.as_mut()?;
@@ -256,13 +261,13 @@ impl Sink {
         Some(Done::only(next, message))
     }
 
-    /// The next result behind it, if it is settled together with those that were returned: of the same batch, or, in
-    /// order, the next task.
+    /// Returns the next result behind it, if it is settled together with the returned results. That is a result of the
+    /// same batch or, with `keep_order`, of the next task.
     fn take_along(&mut self) -> Option<Done> {
         loop {
             if let Some(next) = self.ready.front() {
                 if self.keep_order {
-                    // What is dropped is settled by itself: it is not reported.
+                    // A dropped result is settled by itself, because it is not reported.
                     let (first, count) = self.returned.as_mut()?;
                     if first.plus(*count) != next.task() || matches!(next, Ready::Dropped(_)) {
                         return None;
@@ -285,7 +290,7 @@ impl Sink {
         }
     }
 
-    /// The next result, nothing being left of the present run.
+    /// Returns the next result when nothing is left of the present run.
     fn recv_next(&mut self, waits: bool) -> Result<Option<Done>, SinkError> {
         loop {
             if let Some(done) = self.take_here() {
@@ -317,7 +322,7 @@ impl Sink {
         }
     }
 
-    /// The next result that is here and has its turn. In order, what was returned before is settled.
+    /// Returns the next result that is here and has its turn. With `keep_order`, settles the results returned before.
     fn take_here(&mut self) -> Option<Done> {
         loop {
             if let Some((first, count)) = self.returned.take() {
@@ -349,7 +354,7 @@ impl Sink {
         if self.batch_count >= HEAR_COUNT { self.look_aside() } else { Ok(()) }
     }
 
-    /// Nothing is left of the batch: it is settled, unless that is done task by task, in order.
+    /// Ends a batch of which nothing is left, and settles it. With `keep_order`, tasks are settled singly instead.
     fn end_batch(&mut self) {
         if let Some(batch) = self.batch.take().filter(|_| !self.keep_order) {
             self.settler.settle_batch(&batch);
@@ -357,10 +362,11 @@ impl Sink {
         self.messages.clear();
     }
 
-    /// The application cannot deal with the result of this task, which the last call returned, for this reason (255 bytes of it):
-    /// nobody does the task again, and the ventilator has the reason ([`Ventilator::take_refusals`](super::Ventilator::take_refusals)).
-    /// What is left of several results is not delivered. Returns false, and does nothing, if the result has been settled, as those
-    /// before the last call may be, or was rejected.
+    /// Rejects the result of this task, which the last call returned, for this reason (255 bytes of it). The task is
+    /// not done again, and the ventilator has the reason
+    /// ([`Ventilator::take_refusals`](super::Ventilator::take_refusals)). The rest of several results is not delivered.
+    /// Returns false, and does nothing, if the result is settled or was rejected. Results from before the last call may
+    /// be settled.
     pub fn reject(&mut self, task: TaskId, reason: &str) -> bool {
         if !self.is_unsettled(task) || !self.settler.reject(task, reason) {
             return false;
@@ -370,7 +376,7 @@ impl Sink {
         true
     }
 
-    /// Whether what came of the task was taken and is not settled.
+    /// Returns whether results of the task were taken and are not settled.
     fn is_unsettled(&self, task: TaskId) -> bool {
         let has = |(first, count): (TaskId, u64)| (first..first.plus(count)).contains(&task);
         match &self.batch {
@@ -379,31 +385,31 @@ impl Sink {
         }
     }
 
-    /// What has been seen so far.
+    /// Returns the counts so far.
     pub fn completion(&self) -> Completion {
         self.sources.completion()
     }
 
-    /// Asks the ventilator for no more tasks. When that has come it hands out none, but for
-    /// one of each thread that waits for room and gets it within 100 ms. A ventilator whose connection is not up is asked
-    /// when this sink next looks for results; the same holds for [`Sink::pause`] and [`Sink::resume`].
+    /// Asks the ventilator for no more tasks. After this has arrived, the ventilator hands out none, except one for
+    /// each thread that waits for room and gets it within 100 ms. A ventilator whose connection is not up is asked when
+    /// this sink next looks for results. The same holds for [`Sink::pause`] and [`Sink::resume`].
     pub fn stop(&self) {
         self.control.stop();
     }
 
-    /// Asks the ventilator for a pause, until this sink asks it to go on, or is gone. When that has come it hands out no further task, but for
-    /// one of each thread that waits for room.
+    /// Asks the ventilator for a pause, until this sink resumes or is gone. After this has arrived, the ventilator
+    /// hands out no task, except one for each thread that waits for room.
     pub fn pause(&self) {
         self.control.pause();
     }
 
-    /// Asks it to go on. Another sink that wants a pause has it still.
+    /// Asks the ventilator to go on. The pause of another sink continues.
     pub fn resume(&self) {
         self.control.resume();
     }
 
-    /// Takes up the next run of the batch, telling new results from those that came before. Returns whether there was
-    /// one.
+    /// Takes up the next run of the batch, and separates new results from results that came before. Returns whether
+    /// there was a run.
     fn begin_run(&mut self) -> bool {
         let Some(&(run, count)) = self.batch.as_ref().and_then(|batch| batch.runs.get(self.next_run)) else {
             return false;
@@ -425,8 +431,8 @@ impl Sink {
         true
     }
 
-    /// What the ventilator says, if the poller has found that it says something: to ask in vain would have the results read
-    /// ahead, one by one. Returns whether it has.
+    /// Reads a message of the ventilator if the poller has found one: a read in vain would read results ahead, singly.
+    /// Returns whether the poller has found one.
     fn hear(&mut self) -> bool {
         let is_said = self.found.iter().any(|found| found.key == CONTROL);
         if is_said && let Some(message) = self.control.recv(Duration::ZERO) {
@@ -442,7 +448,7 @@ impl Sink {
         }
     }
 
-    /// Hears what the ventilator says while there are results.
+    /// Reads the ventilator's messages while there are results.
     fn look_aside(&mut self) -> Result<(), SinkError> {
         self.batch_count = 0;
         self.control.greet_in_passing();
@@ -454,8 +460,8 @@ impl Sink {
         }
     }
 
-    /// The ventilator is to say what is done already: workers may have results of it that they have not heard to be settled,
-    /// and that would come again.
+    /// Waits for the ventilator to say which tasks are done. Workers may have results of these tasks whose settlement
+    /// they have not heard, and these would come again.
     fn seek_introduction(&mut self, waits: bool) -> Result<(), SinkError> {
         let patience = if waits { LOOK_INTERVAL } else { Duration::ZERO };
         let is_there = self.control.greet_within(patience)?;
@@ -465,7 +471,7 @@ impl Sink {
         Ok(())
     }
 
-    /// Waits for results, and hears what the ventilator says meanwhile.
+    /// Waits for results, and reads the ventilator's messages meanwhile.
     fn wait(&mut self) -> Result<(), SinkError> {
         self.settler.tell();
         self.poller.wait_timeout(&mut self.found, LOOK_INTERVAL)?;

@@ -1,4 +1,4 @@
-//! `Sources`: what a sink knows of each ventilator that it has had results of, and `Completion`, what that comes to.
+//! `Sources`: a sink's knowledge of each ventilator whose results it has had, and `Completion`, the counts.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -9,27 +9,28 @@ use hairstreak_wire::settlement::{Ready, Seen};
 
 use super::seen_tasks::{SeenSource, SeenTasks};
 
-/// Sources of which is known what came; of further ones, the one that was heard of longest ago is forgotten.
+/// Largest number of known sources. Above it, the source that was heard of longest ago is forgotten.
 const SOURCE_COUNT_MAX: usize = 64;
 
-/// What a sink has seen; all of it when there is an end.
+/// The counts of a sink. They are final when the work has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Completion {
-    /// Tasks of the work, once the ventilator has said how many there were.
+    /// Number of tasks, once the ventilator has said it.
     pub task_count: Option<u64>,
-    /// Results delivered; a task may have none or several. Those that the application rejected are among them.
+    /// Results delivered, including results that the application rejected. A task may have none or several.
     pub result_count: u64,
-    /// Tasks that had a result and that more than one worker was given.
+    /// Tasks with a result that more than one worker was given.
     pub redelivered_count: u64,
-    /// Tasks' results that were not delivered, all those of a task counting as one: they came again, or their task had been
-    /// rejected or given up.
+    /// Tasks whose results came but were not delivered. They came again, or the task had been rejected or given up. All
+    /// results of a task count once.
     pub duplicate_count: u64,
-    /// Tasks that were rejected or given up, and have no result. One whose result this sink delivered before it heard that
-    /// counts as done alone, though the ventilator counts it in [`Finished::rejected`](super::Finished::rejected). A sink that
-    /// took the place of another cannot tell which of them the other delivered: they all count here.
+    /// Tasks that were rejected or given up, and have no result. If this sink delivered the result before it heard of
+    /// the refusal, the task counts as done alone, though the ventilator counts it in
+    /// [`Finished::rejected`](super::Finished::rejected). A sink that took the place of another cannot tell which of
+    /// them the other delivered, and counts them all here.
     pub rejected_count: u64,
-    /// Results delivered of tasks of earlier ventilators, which died before their work was done. The other numbers are
-    /// without them.
+    /// Results delivered of tasks of earlier ventilators, which died before their work was done. The other numbers
+    /// exclude them.
     pub earlier_result_count: u64,
 }
 
@@ -56,53 +57,53 @@ impl fmt::Display for Completion {
     }
 }
 
-/// What a ventilator says of its end.
+/// A ventilator's message about its end.
 #[derive(Clone, Copy, Debug)]
 struct Ended {
     task_count: u64,
     refused_count: u64,
 }
 
-/// What came of a task.
+/// The results of a task, as they arrived.
 #[derive(Clone, Debug)]
 pub(super) struct Arrival {
     pub message: Message,
-    /// The message holds several.
+    /// The message holds several results.
     pub is_group: bool,
 }
 
-/// What is known of one ventilator.
+/// The state of one ventilator.
 #[derive(Debug)]
 struct Source {
     epoch: u64,
     seen: Seen<Arrival>,
-    /// Results of groups that were begun to be delivered, but for the first of each.
+    /// Results of groups whose delivery has begun, except the first of each.
     further_count: u64,
 }
 
-/// Results that the application has not had, though they were taken out of what is ready: the first task of so many in sequence,
-/// and one with a group of so many results.
+/// Results that were taken out of the ready results and that the application has not had. `present` is a run of tasks,
+/// `group` a task with the number of its results.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pending {
     pub present: Option<(TaskId, u64)>,
     pub group: Option<(TaskId, u64)>,
 }
 
-/// What is known of each ventilator.
+/// The state of all ventilators.
 #[derive(Debug)]
 pub(super) struct Sources {
-    /// The one heard of last behind.
+    /// The source that was heard of last comes last.
     sources: Vec<Source>,
-    /// Of sources that have been forgotten.
+    /// The counts of forgotten sources.
     past: Completion,
-    /// The epoch of the ventilator that is there, as far as it has been heard of.
+    /// The epoch of the present ventilator, once the sink has heard of it.
     current: Option<u64>,
-    /// Of that ventilator.
+    /// The end of the present ventilator.
     ended: Option<Ended>,
 }
 
 impl Sources {
-    /// Whose results the application has had.
+    /// Returns the sources of an application that has had the results of `seen`.
     pub fn resumed(seen: SeenTasks) -> Sources {
         let resumed = |SeenSource { epoch, count, further_count, ranges }| Source {
             epoch,
@@ -113,27 +114,28 @@ impl Sources {
         Sources { sources, past: Completion::default(), current: None, ended: None }
     }
 
-    /// Whether a ventilator has said what is done.
+    /// Returns whether a ventilator has said which tasks are done.
     pub fn is_introduced(&self) -> bool {
         self.current.is_some()
     }
 
-    /// Whether the ventilator that is there has said that all is done.
+    /// Returns whether the present ventilator has said that all tasks are done.
     pub fn have_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// What is known of one.
+    /// Returns the seen tasks of a source.
     pub fn of(&mut self, epoch: u64) -> &mut Seen<Arrival> {
         &mut self.source(epoch).seen
     }
 
-    /// A group of so many results is begun to be delivered.
+    /// Notes that the delivery of a group of `count` results begins.
     pub fn note_group(&mut self, task: TaskId, count: u64) {
         self.source(task.epoch).further_count += count.saturating_sub(1);
     }
 
-    /// The application has rejected what came of a task: so many results of its group are not delivered.
+    /// Notes that the application has rejected the results of a task, and that `left_count` results of its group are
+    /// not delivered.
     pub fn note_unwanted(&mut self, task: TaskId, left_count: u64) {
         let source = self.source(task.epoch);
         source.seen.unwanted_count += 1;
@@ -158,14 +160,15 @@ impl Sources {
         &mut self.sources[at]
     }
 
-    /// Takes what the ventilator says of its tasks; what is to be delivered, or settled, for it goes behind `ready`.
+    /// Takes a message of the ventilator about its tasks. Results that are then to be delivered or settled are appended
+    /// to `ready`.
     pub fn take(&mut self, said: ControlMessage<'_>, ready: &mut VecDeque<Ready<Arrival>>) {
         match said {
             ControlMessage::Floor(floor) => self.raise_floor(floor, ready),
             ControlMessage::Left(next, left) => {
                 self.of(next.epoch).skip_settled(next.sequence, left, &mut |next| ready.push_back(next));
             }
-            // Of the ventilator that is there, and no other.
+            // Only of the present ventilator.
             ControlMessage::Refused(epoch, refused) if self.current == Some(epoch) => {
                 let seen = self.of(epoch);
                 for (first, count) in refused {
@@ -180,11 +183,12 @@ impl Sources {
         }
     }
 
-    /// All tasks below are settled.
+    /// Notes that all tasks below `floor` are settled.
     fn raise_floor(&mut self, floor: TaskId, ready: &mut VecDeque<Ready<Arrival>>) {
         if self.current.replace(floor.epoch) != Some(floor.epoch) {
             self.ended = None;
-            // The ventilators before it are dead, and nobody has their other tasks. What waits for those waits no longer.
+            // Earlier ventilators are dead, and their other tasks are lost. Results that wait for these tasks wait no
+            // longer.
             for source in self.sources.iter_mut().filter(|source| source.epoch != floor.epoch) {
                 source.seen.raise_floor(u64::MAX, &mut |next| ready.push_back(next));
             }
@@ -192,7 +196,7 @@ impl Sources {
         self.of(floor.epoch).raise_floor(floor.sequence, &mut |next| ready.push_back(next));
     }
 
-    /// What has been seen so far.
+    /// Returns the counts so far.
     pub fn completion(&self) -> Completion {
         let mut completion = self.past;
         for source in &self.sources {
@@ -207,8 +211,8 @@ impl Sources {
         completion
     }
 
-    /// Whose results the application has had, if it has not had all of these: results in `ready`, what is `pending`, and those that
-    /// it has `rejected`.
+    /// Returns the tasks whose results the application has had. Results in `ready`, results that are `pending` and
+    /// results that it has `rejected` do not count.
     pub fn seen(
         &self,
         ready: &VecDeque<Ready<Arrival>>,

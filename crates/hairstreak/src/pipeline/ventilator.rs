@@ -13,7 +13,7 @@ use super::options::PipelineOptions;
 #[derive(Debug)]
 pub struct Ventilator {
     tasks: Push,
-    /// Sends what is refused.
+    /// Sends refused tasks.
     letters: Option<Push>,
     endpoint: Endpoint,
     control: Control,
@@ -21,20 +21,22 @@ pub struct Ventilator {
     lost_after: Duration,
 }
 
-/// What became of the work.
+/// The outcome of the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// Tasks that were sent.
     pub count: u64,
-    /// Of those: rejected by a worker or the sink, given up after too many deliveries, or not settled in their time. One that was given
-    /// up may be done all the same. It does not count if the sink has reported that before [`Ventilator::take_refusals`] returned it.
-    /// The sink may have delivered a result of others, too: see [`Completion::rejected_count`](super::Completion::rejected_count).
+    /// Tasks among them that were rejected by a worker or the sink, given up after too many deliveries, or not settled
+    /// in their time. A task that was given up may be done all the same. It does not count if the sink reported that
+    /// before [`Ventilator::take_refusals`] returned it. For others the sink may have delivered a result, too: see
+    /// [`Completion::rejected_count`](super::Completion::rejected_count).
     pub rejected: u64,
-    /// Of those: tasks that [`Ventilator::take_refusals`] has not returned and will not, as nobody called it before there were too many.
+    /// Rejected tasks that [`Ventilator::take_refusals`] has not returned and will not, as there were too many before
+    /// it was called.
     pub unnamed: u64,
 }
 
-/// One that waits for room looks so often whether a sink wants it to stop.
+/// Interval at which a send that waits for room looks at the wishes of sinks.
 const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Ventilator {
@@ -57,25 +59,24 @@ impl Ventilator {
         Ok(Ventilator { tasks: push, letters, endpoint, control, epoch, lost_after: options.lost_after })
     }
 
-    /// Where workers connect.
+    /// Returns the endpoint to which workers connect.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Listens for workers at another place too.
+    /// Listens for workers at another endpoint too.
     pub fn listen(&self, tasks: &str) -> Result<Endpoint, BindError> {
         self.tasks.bind(tasks)
     }
 
-    /// Where the sink connects.
+    /// Returns the endpoint to which the sink connects.
     pub fn control_endpoint(&self) -> &Endpoint {
         &self.control.endpoint
     }
 
-    /// Hands out a task, waiting while the window is full, no worker is there, the sink wants a pause,
-    /// [`PipelineOptions::dead_letters_max`] dead letters are not taken, or too many refused tasks
-    /// ([`Ventilator::take_refusals`]).
-    /// [`SendError::Closed`] when the sink wants no more tasks.
+    /// Hands out a task. Waits while the window is full, no worker is there, a sink wants a pause, or
+    /// [`PipelineOptions::dead_letters_max`] dead letters are not taken. Also waits while too many refused tasks are
+    /// not taken ([`Ventilator::take_refusals`]). Returns [`SendError::Closed`] when a sink wants no more tasks.
     pub fn send<'a>(&self, task: impl Into<Outgoing<'a>>) -> Result<(), SendError> {
         let task = task.into();
         if !self.control.has_wish() {
@@ -87,15 +88,15 @@ impl Ventilator {
         self.send_by(|tasks| tasks.send_timeout(task, LOOK_INTERVAL))
     }
 
-    /// As [`Ventilator::send`], of a task that is given up if it is not settled within that time from when it was handed over; or
-    /// within [`PipelineOptions::deadline`], if that is less.
+    /// Does the same as [`Ventilator::send`] for a task with a time limit: the task is given up if it is not settled
+    /// `within` this time after it was handed over, or within [`PipelineOptions::deadline`] if that is less.
     pub fn send_within<'a>(&self, task: impl Into<Outgoing<'a>>, within: Duration) -> Result<(), SendError> {
         let task = task.into();
         self.send_by(|tasks| tasks.send_within_timeout(task, within, LOOK_INTERVAL))
     }
 
-    /// A send that looks what sinks want, and again whenever it has waited in vain. Apart from what is mostly so: there the task is not
-    /// written to memory.
+    /// Sends with a look at the wishes of sinks, and looks again after each wait in vain. A function of its own,
+    /// because the common path does not write the task to memory.
     #[cold]
     fn send_by(&self, send: impl Fn(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         loop {
@@ -109,39 +110,41 @@ impl Ventilator {
         }
     }
 
-    /// Tasks that are sent and not settled.
+    /// Returns the number of tasks that are sent and not settled.
     pub fn unsettled_count(&self) -> u64 {
         self.tasks.unsettled().count
     }
 
-    /// Waits until so many workers are connected, `timeout` at most. Returns whether they are.
+    /// Waits until `count` workers are connected, `timeout` at most. Returns whether they are.
     pub fn wait_for_workers(&self, count: usize, timeout: Duration) -> bool {
         self.tasks.wait_for_peers(count, timeout)
     }
 
-    /// Tasks that were refused, and that the dead-letter sink has not taken.
+    /// Returns the number of refused tasks that the dead-letter sink has not taken.
     pub fn dead_letter_count(&self) -> u64 {
         self.letters.as_ref().map_or(0, |letters| letters.unsettled().count)
     }
 
-    /// The tasks that were rejected, or given up, since the last call. None with [`PipelineOptions::dead_letters`].
+    /// Returns the tasks that were rejected or given up since the last call. With [`PipelineOptions::dead_letters`]
+    /// there are none.
     ///
-    /// A task that was given up ([`RefusalCause::Deadline`](super::RefusalCause), `DeliveriesMax`) may be done all the same: the ventilator
-    /// decides by its own clock, and the sink may have delivered the result, or may be about to. Tasks that the sink has reported as
-    /// done are not among those returned. Others may turn out to be done later: only the sink knows. Sent again, they are done
-    /// twice.
+    /// A task that was given up ([`RefusalCause::Deadline`](super::RefusalCause), `DeliveriesMax`) may be done all the
+    /// same. The ventilator decides by its own clock, and the sink may have delivered the result, or may be about to.
+    /// Tasks that the sink has reported as done are not returned. Others may turn out to be done later: only the sink
+    /// knows. If they are sent again, they are done twice.
     ///
-    /// Twice as many as the window has are kept, and at least 1,000: the whole window can be refused at one instant. While as many
-    /// are not taken, [`Ventilator::send`] waits for the next call, up to ten seconds after the last one: of an application that
-    /// calls this within that time none is lost. For one that has never called this, or not for so long, no send waits: the oldest are
-    /// lost, and counted ([`Finished::unnamed`]). [`Ventilator::finish`] waits for no call.
+    /// The ventilator keeps twice as many refused tasks as the window has, and at least 1,000: the whole window can be
+    /// refused at one instant. While that many are not taken, [`Ventilator::send`] waits for the next call, up to ten
+    /// seconds after the last. An application that calls this function within that time loses none. For an application
+    /// that has never called it, or not for that time, no send waits: the oldest refused tasks are lost, and counted
+    /// ([`Finished::unnamed`]). [`Ventilator::finish`] waits for no call.
     pub fn take_refusals(&self) -> Vec<Refusal> {
         self.tasks.take_refusals()
     }
 
-    /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more. A sink that
-    /// is not connected then is waited for, within `timeout` and [`PipelineOptions::lost_after`]. With
-    /// [`PipelineOptions::dead_letters`] it then waits until all that was refused is taken.
+    /// Waits until all tasks are done, `timeout` at most, and tells workers and sink that there are no more. If the
+    /// sink is not connected then, waits for it within `timeout` and [`PipelineOptions::lost_after`]. With
+    /// [`PipelineOptions::dead_letters`], then waits until all refused tasks are taken.
     pub fn finish(&self, timeout: Duration) -> Result<Finished, FinishError> {
         let deadline = Instant::now().checked_add(timeout);
         self.tasks.flush();

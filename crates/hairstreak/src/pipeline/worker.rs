@@ -1,4 +1,4 @@
-//! `Worker`: takes tasks, does them, and passes the results on; a task is settled when its result is.
+//! `Worker`: takes tasks, does them, and passes the results on. A task is settled when its result is.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use super::error::{PipelineError, WorkerError};
 use super::options::{Absence, LOOK_INTERVAL, PipelineOptions};
 use super::pace::Pace;
 
-/// Tasks taken at once.
+/// Largest number of tasks taken at once.
 const BATCH_COUNT: usize = 1024;
 
 /// Does tasks. `Send + Sync`; fastest on the thread that opened it.
@@ -22,63 +22,64 @@ pub struct Worker {
     tasks: Pull,
     results: Push,
     lost_after: Duration,
-    /// A task that was given to workers as often is not begun; 0: however often.
+    /// A task with this number of earlier deliveries is not begun; 0 means no limit.
     deliveries_max: u16,
-    /// It was asked to leave.
+    /// The worker was asked to leave.
     leaves: Arc<AtomicBool>,
 }
 
 /// A task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task<'a> {
-    /// What is to be done.
+    /// The message of the task.
     pub message: &'a Message,
-    /// What names it.
+    /// The name of the task.
     pub id: TaskId,
-    /// Which of its messages this is, from 0.
+    /// The number of the message within its task, from 0.
     pub index: usize,
-    /// How many messages it has: one, unless the stage before gave several. All that comes of them is the task's result.
+    /// Number of messages of the task: one, unless the stage before gave several. The results of all of them are the
+    /// task's result.
     pub count: usize,
-    /// How often it was given to a worker before: it may have been done.
+    /// Number of earlier deliveries to a worker. After one, the task may have been done.
     pub deliveries: u16,
 }
 
-/// What a worker has to say of a task.
+/// A worker's answer to a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It is done, and its message, as it came, is the result.
+    /// The task is done, and its message, unchanged, is the result.
     Same,
-    /// It is done, and this is the result.
+    /// The task is done, and this is the result.
     Result(Message),
-    /// It is done, and these are its results: the sink, or the worker of the next stage, gets all of them or none. All together
-    /// have less than [`Options::frame_count_max`](hairstreak_socket::Options::frame_count_max) frames, and with four bytes for
-    /// each no more than `message_size_max`; else the task is rejected.
+    /// The task is done, and these are its results: the sink, or the worker of the next stage, gets all of them or
+    /// none. Together they have less than [`Options::frame_count_max`](hairstreak_socket::Options::frame_count_max)
+    /// frames and, with four bytes for each, no more than `message_size_max` bytes. Otherwise the task is rejected.
     Results(Vec<Message>),
-    /// It is done, and there is no result.
+    /// The task is done, and there is no result.
     Nothing,
-    /// It cannot be done, by nobody, for this reason. Of a task with several messages, one is enough.
+    /// No worker can do the task. The text says why. For a task with several messages, one such answer is enough.
     Reject(String),
 }
 
-/// What a worker did.
+/// The counts of a worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkerReport {
-    /// Tasks it was given.
+    /// Tasks that the worker was given.
     pub task_count: u64,
-    /// Of those, how many some worker had been given before.
+    /// Tasks among them that a worker had been given before.
     pub redelivered_count: u64,
-    /// Results it sent; of a task there may be none or several.
+    /// Results that the worker sent. A task may have none or several.
     pub result_count: u64,
 }
 
-/// A run as far as it is.
+/// The state of a run.
 #[derive(Debug, Default)]
 struct Shift {
     report: WorkerReport,
     absence: Absence,
-    /// How long it was waited for somebody who takes a result, since the last batch began.
+    /// Time spent waiting for a receiver of results, since the last batch began.
     waited: Duration,
-    /// There is nobody, and the ventilator wants no result any more.
+    /// There is no receiver, and the ventilator wants no more results.
     is_over: bool,
 }
 
@@ -90,7 +91,7 @@ pub struct Leaver {
 }
 
 impl Leaver {
-    /// The worker gets nothing new, does what it has, and its run ends.
+    /// Asks the worker to leave: it gets no new tasks and does the tasks that it has. Then its run ends.
     pub fn leave(&self) {
         self.leaves.store(true, Ordering::SeqCst);
         self.tasks.drain();
@@ -98,7 +99,7 @@ impl Leaver {
 }
 
 impl Worker {
-    /// Takes tasks from the ventilator there, and sends results to the sink there.
+    /// Takes tasks from the ventilator at `tasks`, and sends results to the sink at `results`.
     pub fn connect(tasks: &str, results: &str, options: &PipelineOptions) -> Result<Worker, PipelineError> {
         let worker = Worker::new(options)?;
         worker.connect_results(results)?;
@@ -106,14 +107,15 @@ impl Worker {
         Ok(worker)
     }
 
-    /// One that is to be told where tasks come from and results go to. Between two stages either end may listen, and each may
-    /// do so at several places, and connect to several.
+    /// Opens a worker without connections. Between two stages either end may listen. Each worker may listen at several
+    /// endpoints, and connect to several.
     pub fn new(options: &PipelineOptions) -> Result<Worker, PipelineError> {
         Worker::open(options.tasks_in(), options)
     }
 
-    /// One that stands between two stages, listens for the workers of both, and is run to return each task as it came ([`Reply::Same`]). However
-    /// often it dies, it gives up no task; to the next stage its deaths count as those of a worker.
+    /// Opens a relay between two stages. It listens for the workers of both, and its `run` returns each task as it came
+    /// ([`Reply::Same`]). A relay gives up no task, for any number of deaths. The next stage counts its deaths as
+    /// deaths of a worker.
     pub fn relay(options: &PipelineOptions) -> Result<Worker, PipelineError> {
         Ok(Worker { deliveries_max: 0, ..Worker::open(options.results_in(), options)? })
     }
@@ -127,7 +129,7 @@ impl Worker {
         Ok(Worker { tasks, results, lost_after, deliveries_max, leaves: Arc::default() })
     }
 
-    /// Takes tasks from the ventilator, or a worker of the stage before, that listens there.
+    /// Takes tasks from the ventilator, or from a worker of the stage before, at this endpoint.
     pub fn connect_tasks(&self, tasks: &str) -> Result<(), ConnectError> {
         self.tasks.connect(tasks)
     }
@@ -137,8 +139,8 @@ impl Worker {
         self.tasks.bind(tasks)
     }
 
-    /// Sends results to the sink, or to a worker of the next stage, that listens there. All who take results are either sinks or
-    /// workers of one stage.
+    /// Sends results to the sink, or to a worker of the next stage, at this endpoint. The receivers of results are
+    /// either sinks or workers of one stage.
     pub fn connect_results(&self, results: &str) -> Result<(), ConnectError> {
         self.results.connect(results)
     }
@@ -148,19 +150,19 @@ impl Worker {
         self.results.bind(results)
     }
 
-    /// Where tasks come from and results go to, for who does not wait for one result before the next task:
-    /// [`Pull::recv_batch`] and [`Pull::reject_tasks`] there, [`Push::pass_on`] here.
+    /// Returns the sockets of tasks and of results, for a caller that begins the next task before it has a result:
+    /// [`Pull::recv_batch`] and [`Pull::reject_tasks`] on the first, [`Push::pass_on`] on the second.
     pub fn sockets(&self) -> (&Pull, &Push) {
         (&self.tasks, &self.results)
     }
 
-    /// By which it can be asked to leave.
+    /// Returns a handle that asks the worker to leave.
     pub fn leaver(&self) -> Leaver {
         Leaver { tasks: self.tasks.clone(), leaves: Arc::clone(&self.leaves) }
     }
 
-    /// Does tasks until the ventilator says that there are no more, which it passes on to the next stage, or the worker is
-    /// asked to leave.
+    /// Does tasks until the ventilator says that there are no more, or the worker is asked to leave. The worker passes
+    /// the ventilator's end on to the next stage.
     pub fn run(&self, mut handle: impl FnMut(Task<'_>) -> Reply) -> Result<WorkerReport, WorkerError> {
         let mut shift = Shift::default();
         let mut pace = Pace::default();
@@ -192,7 +194,7 @@ impl Worker {
         }
         self.results.flush();
         if !self.leaves.load(Ordering::SeqCst) {
-            // All is done: what is not settled here, a sink that died had reported.
+            // All tasks are done. A result that is not settled here was reported by a sink that died.
             self.results.end_now();
         } else if !self.results.wait_settled(self.lost_after) {
             return Err(WorkerError::Unsettled { unsettled: self.results.unsettled().count });
@@ -200,13 +202,13 @@ impl Worker {
         Ok(shift.report)
     }
 
-    /// Whether the ventilator has said that all is done, by way of one of those before: others of them may hang. To one that
-    /// leaves, the end says only what is under way.
+    /// Returns whether the ventilator has said that all tasks are done. One peer that passes this on is enough: others
+    /// may hang. For a worker that leaves, the end covers only the tasks under way.
     pub fn is_over(&self) -> bool {
         !self.leaves.load(Ordering::SeqCst) && self.tasks.has_heard_end()
     }
 
-    /// Does these tasks, which follow each other.
+    /// Does a run of tasks.
     fn work(
         &self,
         run: TaskRun,
@@ -214,7 +216,8 @@ impl Worker {
         handle: &mut impl FnMut(Task<'_>) -> Reply,
         shift: &mut Shift,
     ) -> Result<(), WorkerError> {
-        // Workers of this stage have ended with these. The ventilator does not know how many: it counts those of the first.
+        // Workers of this stage died with these tasks. The ventilator does not know how many: it counts workers of the
+        // first stage.
         let is_too_often = self.deliveries_max > 0 && run.deliveries >= self.deliveries_max;
         let mut next = None;
         let mut begun = 0;
@@ -224,7 +227,8 @@ impl Worker {
             }
             begun += 1;
             let run = run.plus(offset as u64);
-            // It is done already. In order, results that wait for their turn would else take up the room of earlier ones.
+            // The task is done already. With `keep_order`, results that wait for their turn would otherwise take the
+            // room of earlier results.
             if run.deliveries > 0 && self.results.is_under_way(run.id) {
                 next = None;
                 continue;
@@ -240,8 +244,8 @@ impl Worker {
         Ok(())
     }
 
-    /// Passes on what is said of a task, or rejects it. `next` is what kind of result the next message is without further ado, if it is
-    /// this task's; returns the same for the task behind.
+    /// Passes on the answer to a task, or rejects the task. `next` is the kind of result that the socket expects next,
+    /// if the next task is this task. Returns the same for the task behind.
     #[inline]
     fn answer(
         &self,
@@ -285,8 +289,8 @@ impl Worker {
         Ok(Some(content))
     }
 
-    /// Waits for somebody who takes the result, as long as there is somebody who has given the task. Returns whether it was
-    /// taken, and not all is over.
+    /// Waits for a receiver of the result, as long as a giver of tasks is connected. Returns false if the work is over
+    /// and the result was not sent.
     #[inline]
     fn pass_on(&self, result: Outgoing<'_>, shift: &mut Shift) -> Result<bool, WorkerError> {
         match self.results.send_timeout(result, Duration::ZERO) {
@@ -321,15 +325,15 @@ impl Worker {
     }
 }
 
-/// What is to be said of the task: all that comes of its messages.
+/// Returns the answer to a task: the results of all its messages.
 fn reply(run: TaskRun, message: &Message, handle: &mut impl FnMut(Task<'_>) -> Reply) -> Reply {
     let TaskRun { id, deliveries, content } = run;
     match content {
         Content::Message => handle(Task { message, id, index: 0, count: 1, deliveries }),
-        // The stage before says that nothing came of it: nor does anything here.
+        // The stage before had no result for this task, so this stage has none.
         Content::Nothing => Reply::Nothing,
         Content::Group => {
-            // Who receives a batch checks its groups.
+            // A received batch has checked groups.
             let messages = split_group(message).unwrap_or_default();
             let mut results = Vec::new();
             for (index, message) in messages.iter().enumerate() {

@@ -1,79 +1,57 @@
-//! What a topology means: the stages of a pipeline in order, what feeds them and where their
-//! results go. Read from a file by [`Topology::load`]; a program may as well put one together.
-//!
-//! Invariants of one that was loaded: its stages have unique names and instances within the
-//! limits, and where all its times are known they make a [`Pipeline`].
+//! The parts of a topology: its stages, its input and its output, and the machine as the plan sees it.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hairstreak_model::{
-    Distribution, Fabric, Network, Pipeline, PipelineError, Routing, Times, Window, Wiring,
-};
+use hairstreak_model::{Distribution, Fabric, Routing, Times, Window, Wiring};
 use serde::Deserialize;
-use thiserror::Error;
 
-/// Instances that all stages together may have: each is a process, or two.
+/// Largest number of instances of all stages together. Each is a process, or two.
 pub const INSTANCES_TOTAL_MAX: u32 = 1024;
-/// Messages an input may generate.
+/// Largest number of messages that an input generates.
 pub const MESSAGES_MAX: u64 = 1_000_000_000_000;
-/// The largest message, in bytes: what the sockets take.
+/// The largest message, in bytes: the limit of the sockets.
 pub const MESSAGE_SIZE_MAX: usize = 128 << 20;
 /// The longest name of a stage, in bytes.
 pub const NAME_SIZE_MAX: usize = 64;
 
-/// Stages in the order messages pass them, and both ends.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Topology {
-    /// The stages, in order; at least one.
-    pub stages: Vec<Stage>,
-    /// Where messages come from. A plan does without it, a run does not.
-    pub input: Option<Input>,
-    /// Where results go.
-    pub output: Output,
-    /// The machine, as the plan sees it.
-    pub machine: Machine,
-    /// Relative paths start here, commands run here: the folder of the topology's file.
-    pub directory: PathBuf,
-}
-
 /// One step of the work, shared by identical instances.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// What people call it; unique in its topology.
+    /// The name; unique in its topology.
     pub name: String,
-    /// How many processes share its messages.
+    /// Number of processes that share its messages.
     pub instances: u32,
-    /// What each instance does with a message. A stage that is only planned may leave it open.
+    /// The work of each instance on a message. A stage that is only planned may have none.
     pub work: Option<Work>,
-    /// What a message costs an instance; `None` where nobody said and it cannot be known.
+    /// The times of a message in an instance; `None` if they are not given and cannot be derived.
     pub times: Option<Times>,
-    /// How the time to process varies.
+    /// The distribution of the time to process.
     pub distribution: Distribution,
 }
 
 impl Stage {
-    /// Whether its instances settle what they are given, so that another can take the place of one that was killed.
+    /// Returns whether instances settle their messages, so that another can take the place of a killed instance.
     pub(super) fn settles(&self) -> bool {
         !matches!(self.work, Some(Work::Program(_)))
     }
 }
 
-/// What an instance does with each message.
+/// The work of an instance on each message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Waits that long, then passes the message on.
+    /// Waits for this time, then passes the message on.
     Sleep(Duration),
-    /// Computes for that long on a core, then passes the message on.
+    /// Computes for this time on a core, then passes the message on.
     Spin(Duration),
     /// Passes the message on.
     Echo,
     /// A command that reads messages on its standard input and writes one result for each on its
     /// standard output, in the same order.
     Filter {
-        /// What to start.
+        /// The command.
         command: CommandLine,
-        /// How messages are told apart in both streams.
+        /// The framing of messages in both streams.
         framing: Framing,
     },
     /// A program that connects a PULL socket to `HAIRSTREAK_IN` and a PUSH socket to
@@ -81,31 +59,31 @@ pub enum Work {
     Program(CommandLine),
 }
 
-/// How a command is started.
+/// The way a command is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CommandLine {
     /// By `sh -c`.
     Shell(String),
-    /// As it stands: the program and its arguments, at least the program.
+    /// Without a shell: the program and its arguments, at least the program.
     Arguments(Vec<String>),
 }
 
-/// How messages are told apart in a stream of bytes.
+/// The framing of messages in a stream of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Framing {
-    /// One message a line; the newline is not part of it, and none can be inside it.
+    /// One message a line. The newline is not part of the message, and no newline is inside it.
     Lines,
-    /// Four bytes, big-endian, say how many bytes follow.
+    /// Four bytes, big-endian, state the number of bytes that follow.
     Length,
 }
 
-/// Where messages come from.
+/// The source of messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// So many dummies.
+    /// Generated messages.
     Generated {
-        /// How many.
+        /// Number of messages.
         messages: u64,
         /// Bytes of each.
         size: usize,
@@ -116,7 +94,7 @@ pub enum Input {
     Files {
         /// The folder.
         directory: PathBuf,
-        /// If not empty, only files whose names end in a dot and one of these.
+        /// Extensions without dots. If there are any, only files with one of them are messages.
         extensions: Vec<String>,
     },
 }
@@ -130,17 +108,16 @@ pub enum Stream {
     File(PathBuf),
 }
 
-/// Where results go, in the order they arrive.
+/// The destination of results, in the order in which they arrive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Output {
     /// They are counted and dropped.
     Discard,
     /// They are written one after another.
     Write {
-        /// To where.
+        /// The destination.
         to: Stream,
-        /// How they are told apart there. In lines, each result is followed by a newline,
-        /// whatever it contains.
+        /// The framing of results. With lines, each result is followed by a newline, even if newlines are inside it.
         framing: Framing,
     },
 }
@@ -148,11 +125,11 @@ pub enum Output {
 /// The machine, as the plan sees it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Machine {
-    /// Its cores, if they are to count.
+    /// Number of cores, if the plan considers them.
     pub cores: Option<u32>,
-    /// What it takes a message to get from one stage to the next.
+    /// Time of a message from one stage to the next.
     pub hop: Duration,
-    /// What a message takes in the undivided application, where that was measured.
+    /// Measured time of a message in the undivided application.
     pub monolith: Option<Duration>,
     /// A fabric to simulate, in place of this machine's links.
     pub fabric: Option<Fabric>,
@@ -160,73 +137,10 @@ pub struct Machine {
     pub wiring: Option<Wiring>,
     /// The rule by which the next message goes to an instance.
     pub routing: Routing,
-    /// How many messages may be on their way.
+    /// Limit of the messages on their way.
     pub window: Option<Window>,
-    /// How many messages may wait at each instance, where it is said.
+    /// Limit of the messages that wait at each instance.
     pub queue: Option<u64>,
-    /// Messages a second that come by chance; without it they come as soon as there is room.
+    /// Messages a second that arrive at random. `None`: messages arrive as soon as there is room.
     pub rate: Option<f64>,
-}
-
-/// Why a topology has no plan.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum PlanError {
-    /// Nobody said how long a stage takes.
-    #[error("stage \"{stage}\": no time is known; say what one message takes, as in process = \"2ms\"")]
-    TimesUnknown {
-        /// The stage's name.
-        stage: String,
-    },
-    /// The model refuses its numbers.
-    #[error(transparent)]
-    Pipeline(#[from] PipelineError),
-}
-
-impl Topology {
-    /// The model of this topology as `[plan]` describes it, for [`hairstreak_model::simulate`].
-    pub fn planned_pipeline(&self) -> Result<Pipeline, PlanError> {
-        let machine = &self.machine;
-        let mut pipeline = self.pipeline()?.with_routing(machine.routing);
-        if let Some(wiring) = machine.wiring {
-            pipeline = pipeline.with_wiring(wiring);
-        }
-        if let Some(window) = machine.window {
-            pipeline = pipeline.with_window(window)?;
-        }
-        if let Some(queue) = machine.queue {
-            pipeline = pipeline.with_queue(queue)?;
-        }
-        if let Some(fabric) = machine.fabric {
-            pipeline = pipeline.with_network(Network::Fabric(fabric))?;
-        }
-        Ok(pipeline)
-    }
-
-    /// Bytes of each message, where the input says so.
-    pub fn message_size(&self) -> Option<u64> {
-        match self.input {
-            Some(Input::Generated { size, .. }) => Some(size as u64),
-            _ => None,
-        }
-    }
-
-    /// The model of this topology as [`run`](super::run) runs it, for [`hairstreak_model::plan`] and
-    /// [`hairstreak_model::simulate`].
-    pub fn pipeline(&self) -> Result<Pipeline, PlanError> {
-        let stages = self.stages.iter().map(|stage| {
-            let unknown = || PlanError::TimesUnknown { stage: stage.name.clone() };
-            let times = stage.times.ok_or_else(unknown)?;
-            let (name, instances, distribution) = (stage.name.clone(), stage.instances, stage.distribution);
-            Ok(hairstreak_model::Stage { name, instances, times, distribution })
-        });
-        let mut pipeline =
-            Pipeline::new(stages.collect::<Result<_, PlanError>>()?)?.with_hop(self.machine.hop)?;
-        if let Some(cores) = self.machine.cores {
-            pipeline = pipeline.with_cores(cores)?;
-        }
-        if let Some(monolith) = self.machine.monolith {
-            pipeline = pipeline.with_monolith(monolith)?;
-        }
-        Ok(pipeline)
-    }
 }

@@ -9,7 +9,7 @@ use thiserror::Error;
 #[error("\"{0}\" is not a duration; write a number with one of ns, us, ms, s, m, as in \"500ms\"")]
 pub struct DurationError(String);
 
-/// Nanoseconds in each unit. Longer names stand before those they end in.
+/// Nanoseconds in each unit. A name stands before names that it ends in.
 const UNITS: [(&str, u64); 6] =
     [("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("m", 60_000_000_000)];
 

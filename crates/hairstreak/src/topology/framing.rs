@@ -1,11 +1,11 @@
-//! Messages in a stream of bytes: one a line, or each behind its length.
+//! Messages in a stream of bytes: one message a line, or each message behind its length.
 
 use std::io::{self, BufRead, Read, Write};
 
 use super::definition::{Framing, MESSAGE_SIZE_MAX};
 
-/// Writes one message. A newline inside it would make it two in [`Framing::Lines`]; where that
-/// matters the caller has looked.
+/// Writes one message. With [`Framing::Lines`], a newline inside would make it two messages. Callers look for newlines
+/// where that matters.
 pub(super) fn write_message(writer: &mut impl Write, framing: Framing, body: &[u8]) -> io::Result<()> {
     match framing {
         Framing::Lines => {
@@ -25,7 +25,7 @@ pub(super) fn read_message(reader: &mut impl BufRead, framing: Framing) -> io::R
     Ok(read_part(reader, framing)?.map(|(body, _)| body))
 }
 
-/// As [`read_message`], with whether it is whole for certain: a line that lacks its newline may be a part of one.
+/// Reads the next message, and whether it is certainly complete: a line without its newline may be cut off.
 pub(super) fn read_part(reader: &mut impl BufRead, framing: Framing) -> io::Result<Option<(Vec<u8>, bool)>> {
     match framing {
         Framing::Lines => read_line(reader),

@@ -1,4 +1,4 @@
-//! What a death costs in a pipeline of two stages: in each, at most the window is done again.
+//! The cost of a death in a pipeline of two stages: in each stage, at most the window is done again.
 
 use std::sync::mpsc;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::stages::WIRINGS;
 use crate::store::StoreFile;
 use crate::{LONG, ends};
 
-/// Small, so that many times as much is done in the milliseconds in which settlements come.
+/// Small, so that many windows of tasks are done in the milliseconds that settlements take.
 const WINDOW: usize = 10;
 const DEATHS: usize = 12;
 
@@ -26,8 +26,8 @@ fn deaths_in_both_stages_at_once_cost_at_most_the_window_in_each() {
     bounded(|| check(&[0, 1], |again| again.into_iter().all(|again| again <= WINDOW * DEATHS)));
 }
 
-/// Kills a worker of each of these stages at a time, whoever listens, and asks whether it is well how many tasks each stage did
-/// more than there were.
+/// Kills a worker of each of these stages at a time, for each wiring. `is_well` checks the number of tasks that each
+/// stage did again.
 fn check(killed: &[usize], is_well: impl Fn([usize; 2]) -> bool) {
     for wiring in WIRINGS {
         let count = amount(13_000, 260_000);
@@ -44,7 +44,7 @@ fn check(killed: &[usize], is_well: impl Fn([usize; 2]) -> bool) {
             (stage, format!("worker {words} window={WINDOW} stays=1{tally}"))
         });
         let all = all.collect::<Vec<_>>();
-        // One more may be wanted while one dies.
+        // Room for another request while a worker dies.
         let (kill, kills) = mpsc::sync_channel(1);
         let mut numbers = thread::scope(|scope| {
             scope.spawn(|| {
@@ -71,7 +71,8 @@ fn check(killed: &[usize], is_well: impl Fn([usize; 2]) -> bool) {
     }
 }
 
-/// Starts these parts, and kills one of each of these stages and starts it again each time that is wanted. Then all end.
+/// Starts these parts. For each request, kills one part of each of these stages and starts it again. Then all parts
+/// end.
 fn kill_together(all: &[(Option<usize>, String)], stages: &[usize], kills: mpsc::Receiver<()>) {
     let mut parts = all.iter().map(|(_, words)| Part::start(words)).collect::<Vec<_>>();
     for (turn, ()) in kills.into_iter().enumerate() {

@@ -13,7 +13,7 @@ use hairstreak_testkit::{until, until_at_least};
 use crate::part::{Part, bounded};
 use crate::{LONG, ends};
 
-/// Far more than a task takes that somebody does.
+/// Far more than a task takes if a worker does it.
 const TIME: Duration = Duration::from_secs(2);
 /// So short that it is over before anything else is.
 const SOON: Duration = Duration::from_millis(20);
@@ -28,14 +28,14 @@ fn with_letters(options: PipelineOptions) -> (DeadLetterSink, PipelineOptions) {
     (letters, PipelineOptions { dead_letters, ..options })
 }
 
-/// The next letter, of a task that had its time.
+/// Waits for the next letter, of a task whose time was over.
 fn expired(letters: &mut DeadLetterSink) -> (u64, u16) {
     let DeadLetter { task, message, deliveries, cause } = letters.recv_timeout(LONG).unwrap();
     assert_eq!((cause, task.sequence), (RefusalCause::Deadline, number(message.body())));
     (task.sequence, deliveries)
 }
 
-/// Has the results until the end.
+/// Receives the results until the end.
 fn results(mut sink: Sink) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Some(done) = sink.recv().unwrap() {
@@ -48,12 +48,12 @@ fn results(mut sink: Sink) -> Vec<u64> {
 fn a_task_on_which_a_worker_hangs_is_given_up_and_all_others_are_done() {
     bounded(|| {
         for keep_order in [false, true] {
-            // Each worker has one task: nothing waits behind the one that has no end.
+            // Each worker has one task, so that nothing waits behind the endless task.
             let options = PipelineOptions {
                 window: 2.into(),
                 keep_order,
                 deadline: Some(TIME),
-                // It is alive, and says so.
+                // The worker is alive, and its heartbeats say so.
                 heartbeat_ms: 100,
                 heartbeat_timeout_ms: 60_000,
                 ..PipelineOptions::default()
@@ -110,15 +110,15 @@ fn each_task_has_a_result_or_is_named_though_a_whole_window_is_refused_at_once()
             ventilator.send(&number.to_string()).unwrap();
             take();
         }
-        // More than a list of the default length would keep: whoever hangs has them all.
+        // More than a list of the default length would keep. The hanging worker has them all.
         until_at_least("refusals", 1_001, &mut take);
         go_on.send(()).unwrap();
         let finished = ventilator.finish(LONG).unwrap();
         take();
         assert_eq!((finished.count, finished.unnamed), (count, 0));
-        // Tasks whose results the sink delivers late are taken off the list, also behind the end.
+        // Tasks whose results the sink delivers late are removed from the list, even after the end.
         assert!(finished.rejected >= named.len() as u64, "{finished:?}: {} are named", named.len());
-        // A result that was delivered before its task was given up has both.
+        // A task whose result was delivered before it was given up has a result and a name.
         named.extend(results.join().unwrap());
         named.sort_unstable();
         named.dedup();
@@ -137,7 +137,7 @@ fn tasks_that_wait_for_a_worker_that_never_comes_are_given_up_while_nobody_asks(
         let mut worker = Part::start(&format!("worker from={from} to={to} window=100 hangs_on=0"));
         (0..20).for_each(|number| ventilator.send(&number.to_string()).unwrap());
         worker.kill();
-        // Nobody calls the ventilator meanwhile.
+        // No call of the ventilator is under way meanwhile.
         let mut late = (0..20).map(|_| expired(&mut letters).0).collect::<Vec<_>>();
         assert_eq!(letters.try_recv(), Err(RecvError::TimedOut));
         late.sort_unstable();
@@ -157,7 +157,7 @@ fn what_was_behind_a_task_that_had_its_time_is_done_when_its_worker_is_killed() 
         let words = format!("worker from={from} to={to} window=1000 hangs_on=0");
         let mut hanging = Part::start(&words);
         ventilator.send_within("0", SOON).unwrap();
-        // As many as a worker has ahead that has done nothing yet.
+        // The number of tasks that a new worker has ahead.
         (1..16).for_each(|number| ventilator.send(&number.to_string()).unwrap());
         assert_eq!(expired(&mut letters), (0, 1));
         assert_eq!(letters.try_recv(), Err(RecvError::TimedOut));
@@ -196,7 +196,7 @@ fn a_result_that_comes_too_late_is_not_delivered() {
         let quick = Part::start(&format!("worker from={from} to={to} window=100 keep_order=1"));
         assert!(ventilator.wait_for_workers(2, LONG));
         ventilator.send("1").unwrap();
-        // In order: the sink knows that nothing comes of the first.
+        // With `keep_order`, the sink knows that the first task has no result.
         assert_eq!(sink.recv().unwrap().unwrap().message.body(), b"1");
         go_on.send(()).unwrap();
         until("the late result is known as a duplicate", || {

@@ -24,7 +24,7 @@ struct Case {
 fn each_result_comes_once_although_a_worker_is_killed_again_and_again() {
     bounded(|| {
         let count = amount(50_000, 1_000_000);
-        // A window of 10 has as much to go wrong in a tenth of the tasks.
+        // With a window of 10, a tenth of the tasks has as many chances to fail.
         for (count, window) in [(count / 10, 10), (count, 10_000)] {
             let case = Case { count, window, keep_order: false, copies: 1 };
             check(&case, |from, to| vec![format!("from={from} to={to}"); WORKERS]);
@@ -48,7 +48,7 @@ fn each_result_comes_once_although_workers_of_two_stages_are_killed() {
     });
 }
 
-/// Does tasks with these workers, and kills one each time that so much of them is done.
+/// Does tasks with these workers, and kills a worker after each of several equal shares.
 fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
     let Case { count, window, keep_order, copies } = *case;
     let options = PipelineOptions {
@@ -61,10 +61,10 @@ fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
     let workers = workers(&ventilator.endpoint().to_string(), &sink.endpoint().to_string());
     let options = format!("window={window} keep_order={} stays=1", u8::from(keep_order));
     let workers = workers.into_iter().map(|words| format!("worker {words} {options}")).collect::<Vec<_>>();
-    // One more may be wanted while one dies.
+    // Room for another request while a worker dies.
     let (kill, kills) = mpsc::sync_channel(1);
     let (mut numbers, completion) = thread::scope(|scope| {
-        // The ventilator stays for those who come late, and want to know that there is nothing to be done.
+        // The ventilator stays for late workers, which have to learn that there is nothing to be done.
         scope.spawn(|| {
             (0..count).for_each(|number| ventilator.send(&number.to_string()).unwrap());
             ventilator.finish(LONG).unwrap();
@@ -92,7 +92,7 @@ fn check(case: &Case, workers: impl Fn(&str, &str) -> Vec<String>) {
     assert!(completion.redelivered_count > 0, "nobody died of it");
 }
 
-/// Starts these parts, and kills the next of them and starts it again each time that one is to be killed. Then all end.
+/// Starts these parts. For each request, kills the next part and starts it again. Then all parts end.
 pub fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
     let mut parts = words.iter().map(|words| Part::start(words)).collect::<Vec<_>>();
     for (victim, ()) in (0..words.len()).cycle().zip(kills) {
@@ -106,7 +106,8 @@ pub fn kill_in_turn(words: &[String], kills: mpsc::Receiver<()>) {
     }
 }
 
-/// Workers of both stages, the first of which makes so many copies, and of whom the first listen, the second, or neither: then a relay does.
+/// Returns the words of workers of two stages. The first stage gives `copies` results for each task. By `wiring`, the
+/// first stage listens, the second stage listens, or a relay does.
 pub fn two_stages(wiring: Wiring, copies: usize, from: &str, to: &str) -> Vec<String> {
     let from = format!("{from} copies={copies}");
     let places = [place(), place()];

@@ -10,12 +10,12 @@ use hairstreak::pipeline::{
 use crate::part::bounded;
 use crate::{LONG, ends};
 
-/// What its first frame says.
+/// Returns the number in the first frame.
 fn number(message: &Message) -> u64 {
     std::str::from_utf8(message.frame(0).unwrap()).unwrap().parse().unwrap()
 }
 
-/// As many results as the last digit says; the second frame of each says which it is.
+/// Replies with results, whose number is the last digit of the task. The second frame of each is its index.
 fn several(task: Task<'_>) -> Reply {
     assert_eq!((task.index, task.count), (0, 1));
     let number = number(task.message);
@@ -23,7 +23,8 @@ fn several(task: Task<'_>) -> Reply {
     Reply::Results((0..number % 10).map(result).collect())
 }
 
-/// Of each message two, but of the third nothing. A sixth of a task whose number ends with 66 cannot be done.
+/// Replies with two results for each message, but with none for the third. The sixth message of tasks whose number ends
+/// with 66 is rejected.
 fn further(task: Task<'_>) -> Reply {
     let number = number(task.message);
     assert_eq!(task.count as u64, number % 10);
@@ -35,7 +36,7 @@ fn further(task: Task<'_>) -> Reply {
     }
 }
 
-/// The results of a task, in order: which of the first stage's each comes from.
+/// Returns the results of a task in order, each as the index of the first stage's result that it comes from.
 fn expected(number: u64) -> Vec<u64> {
     if number % 100 == 66 {
         return Vec::new();
@@ -82,7 +83,7 @@ fn all_results_of_a_task_come_together_through_two_stages() {
             });
             assert!(!keep_order || results.is_sorted_by_key(|done| done.task.sequence), "window {window}");
             let count = results.len() as u64;
-            // Those of a task lie together.
+            // The results of a task are adjacent.
             let tasks = results.chunk_by(|one, other| one.task == other.task);
             let mut tasks = tasks.map(check).collect::<Vec<_>>();
             tasks.sort_unstable();
@@ -96,7 +97,7 @@ fn all_results_of_a_task_come_together_through_two_stages() {
     });
 }
 
-/// The number of a task, and where its results come from.
+/// Returns the number of a task, and the indexes that its results come from.
 fn check(results: &[Done]) -> (u64, Vec<u64>) {
     let number = number(&results[0].message);
     assert_eq!(results[0].task.sequence, number);

@@ -1,4 +1,4 @@
-//! Dead letters: what is refused is kept until somebody has taken it, whoever dies.
+//! Dead letters: a refused task is kept until a sink has taken it, in spite of all deaths.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::part::{Part, bounded};
 use crate::{LONG, ends, place};
 
 const WORKERS: usize = 4;
-/// How often the dead-letter sink is killed.
+/// Number of times that the dead-letter sink is killed.
 const KILLS: usize = 5;
 
 fn options(window: usize, dead_letters: &str) -> PipelineOptions {
@@ -41,7 +41,7 @@ fn rejected() -> RefusalCause {
     RefusalCause::Rejected(b"no such thing".to_vec())
 }
 
-/// Has the results until the end; returns their numbers, ascending.
+/// Receives the results until the end. Returns their numbers, ascending.
 fn results(mut sink: Sink) -> Vec<u64> {
     let mut numbers = Vec::new();
     while let Some(done) = sink.recv().unwrap() {
@@ -62,7 +62,7 @@ fn what_workers_reject_is_taken_with_its_reason_before_the_work_is_finished() {
         let results = thread::spawn(|| results(sink));
         (0..5000).for_each(|number| ventilator.send(&number.to_string()).unwrap());
         let mut taken = (0..1000).map(|_| letters.recv_timeout(LONG).unwrap()).collect::<Vec<_>>();
-        // As long as nobody asks for another letter, the last has not been taken.
+        // The last letter is taken only when another is asked for.
         let left = loop {
             let left = ventilator.finish(Duration::from_millis(10)).unwrap_err().to_string();
             if left.starts_with("all tasks are done") && ventilator.dead_letter_count() == 1 {
@@ -113,7 +113,7 @@ fn a_task_that_kills_its_workers_is_given_up_and_all_others_are_done() {
     });
 }
 
-/// Says what each letter is, and goes on for ever.
+/// Prints each letter, for ever.
 pub fn be_dead_letter_sink(place: &str, say: impl Fn(&str)) {
     let mut sink = DeadLetterSink::bind(place, &PipelineOptions::default()).unwrap();
     say("ready");
@@ -123,7 +123,7 @@ pub fn be_dead_letter_sink(place: &str, say: impl Fn(&str)) {
     }
 }
 
-/// The number of the next letter that it has said to have, unless it is dead.
+/// Returns the number of the next letter that the sink printed, unless the sink is dead.
 fn letter_of(sink: &mut Part) -> Option<u64> {
     let said = sink.says();
     let words = said.split(' ').collect::<Vec<_>>();
@@ -159,7 +159,7 @@ fn letters_come_again_when_their_sink_is_killed() {
             let share = count as usize * kill / (KILLS + 1);
             numbers.extend((numbers.len()..share).map(|_| letter_of(&mut dead_letters).unwrap()));
             dead_letters.kill();
-            // What it said in its last moment.
+            // The last lines before its death.
             numbers.extend(std::iter::from_fn(|| letter_of(&mut dead_letters)));
             dead_letters = start();
         }

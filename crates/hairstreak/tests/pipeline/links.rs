@@ -12,13 +12,13 @@ const WORKERS: usize = 4;
 /// The host of the sink; the ventilator is on the hub, each worker on a host of its own from 1.
 const SINK: usize = 5;
 const WINDOW: usize = 1000;
-/// A peer that says nothing is given up after this and a heartbeat.
+/// Silence after which a peer is given up, beside a heartbeat.
 const TIMEOUT_MS: u64 = 1200;
 const TIMES: &str = "heartbeat=400 heartbeat_timeout=1200";
-/// Every link, when it is not cut: what is sent later may come earlier.
+/// The fate on a link that is not cut: a later frame may overtake an earlier frame.
 const LATE: Fate = Fate::Late(2, 4);
 
-/// Lets things be as they are, for a number of timeouts: cuts last, whatever happens meanwhile.
+/// Keeps the state for a number of timeouts: cuts last, no matter what happens meanwhile.
 fn last(timeouts: f64) {
     thread::sleep(Duration::from_millis((timeouts * TIMEOUT_MS as f64) as u64)); // tidy: allow(sleeps) see above
 }
@@ -48,7 +48,7 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         );
         let sink = start(&network, SINK, words);
         let work = |host| {
-            // The first is to say that it is cut off, the others are not.
+            // The first worker has to notice that it is cut off, the others have not.
             let lost_after = if host == 1 { 3000 } else { 60_000 };
             let words = format!("worker from={tasks} to={results} lost_after={lost_after}");
             start(&network, host, words)
@@ -56,11 +56,11 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
         let mut workers = (1..=WORKERS).map(work).collect::<Vec<_>>();
         last(0.5);
         for round in 0..amount(1, 30) {
-            // It heals before anybody has missed it.
+            // The link heals before its peer is missed.
             network.set(1 + round % WORKERS, Fate::Lost, Fate::Lost);
             last(0.3);
             network.set(1 + round % WORKERS, LATE, LATE);
-            // What is said goes nowhere, and what is answered; both longer than anybody waits.
+            // One link loses the worker's messages, the other the answers; both for longer than the peers wait.
             network.set(1 + (round + 1) % WORKERS, Fate::Lost, LATE);
             network.set(1 + (round + 2) % WORKERS, LATE, Fate::Lost);
             last(2.0);
@@ -69,13 +69,13 @@ fn each_result_comes_once_although_links_are_cut_and_delayed() {
             network.set_interface(1 + (round + 3) % WORKERS, false);
             last(2.0);
             network.set_interface(1 + (round + 3) % WORKERS, true);
-            // All results, and what is said of the end.
+            // The link with all results and the end.
             network.set(SINK, Fate::Lost, Fate::Lost);
             last(2.0);
             network.set(SINK, LATE, LATE);
             last(1.0);
         }
-        // These never come back: one does not know it, of the other nobody is told.
+        // These workers never come back. One does not know it, and no peer is told of the other.
         network.set(1, Fate::Lost, Fate::Lost);
         network.set(2, Fate::Lost, Fate::Lost);
         workers[1].kill();
@@ -106,7 +106,7 @@ fn a_worker_that_waits_for_a_sink_misses_the_host_of_its_ventilator() {
         let words = format!("ventilator tasks={tasks} control={control} count={} pause_us=1000", u64::MAX);
         let mut ventilator = Part::start_by(network.command(0), &format!("{words} window={WINDOW} {TIMES}"));
         ventilator.is_ready();
-        // Nobody takes its results: what it is given lies unread.
+        // There is no sink, so the worker's tasks remain unread.
         let words = format!("worker from={tasks} to=tcp://{HUB}:5558 lost_after=500 window={WINDOW} {TIMES}");
         let mut worker = Part::start_by(network.command(1), &words);
         worker.is_ready();

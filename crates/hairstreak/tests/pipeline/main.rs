@@ -1,4 +1,4 @@
-//! Pipelines whose parts die: each result comes once, everybody learns of the end, nobody hangs.
+//! Pipelines whose parts die: each result comes once, all parts learn of the end, none hangs.
 //!
 //! Workers and sinks that are killed are processes: this test binary, started again to run `part::the_part` alone.
 
@@ -28,18 +28,18 @@ use std::time::Duration;
 
 use hairstreak::pipeline::{PipelineOptions, Sink, Ventilator};
 
-/// Longer than anything here takes: who waits this long waits in vain.
+/// Longer than anything here takes. A wait this long is in vain.
 const LONG: Duration = Duration::from_secs(60);
 
-/// An endpoint of this test alone, for a part that is started again there. The port is none that a connection is given by
-/// the system.
+/// Returns an endpoint of this test alone, for a part that is started again there. The system gives its port to no
+/// outgoing connection.
 fn place() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let (process, next) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("tcp://127.{}.{}.{next}:5557", 1 + process / 250 % 250, 1 + process % 250)
 }
 
-/// A ventilator and its sink, on any ports.
+/// Opens a ventilator and its sink, on any ports.
 fn ends(options: &PipelineOptions) -> (Ventilator, Sink) {
     let ventilator = Ventilator::bind("tcp://127.0.0.1:*", "tcp://127.0.0.1:*", options).unwrap();
     let sink = Sink::bind("tcp://127.0.0.1:*", &ventilator.control_endpoint().to_string(), options).unwrap();

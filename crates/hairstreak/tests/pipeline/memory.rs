@@ -1,4 +1,4 @@
-//! Memory stays within what the window says, whatever outruns whom.
+//! Memory stays within the bound of the window, whichever part outruns the others.
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use crate::soak::amount;
 use crate::{LONG, place};
 
 const WORKERS: usize = 4;
-/// What a process needs whatever it does: buffers, pools and spare segments.
+/// Memory of a process without load: buffers, pools and spare segments.
 const BASE_KIB: u64 = 24 * 1024;
 
-/// A figure of /proc/PID/status, in KiB.
+/// Returns a figure of /proc/PID/status, in KiB.
 fn kib(process: &str, name: &str) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).unwrap();
@@ -38,7 +38,7 @@ fn memory_is_bounded_by_the_window_however_much_is_produced() {
     });
 }
 
-/// Tasks of so many frames of so many bytes; each has so many results.
+/// The load of a pipeline: the size of a frame, the window, the frames of a task, and its results.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     size: usize,
@@ -48,7 +48,7 @@ struct Load {
 }
 
 impl Load {
-    /// A ventilator that sends as it can, workers that do nothing, and a sink in this process that dawdles.
+    /// Runs a ventilator that sends as fast as possible, workers without work, and a slow sink in this process.
     fn run(self, time: Duration) {
         let Load { size, window, frames, copies } = self;
         let (tasks, control) = (place(), place());
@@ -73,7 +73,7 @@ impl Load {
                 std::thread::sleep(Duration::from_micros(100)); // tidy: allow(sleeps) the sink is slower than the others
             }
         }
-        // What is unsettled, at each place where it may lie, and half as much again.
+        // The unsettled tasks at each place, and half as much again.
         let bound = BASE_KIB + (window * (size * frames * copies + 64) * 3 / 2 / 1024) as u64;
         let mut figures = Vec::new();
         for part in workers.iter().chain([&ventilator]) {
@@ -90,19 +90,20 @@ impl Load {
 #[test]
 fn a_message_that_stays_unsettled_keeps_no_others() {
     bounded(|| {
-        // In the long form those that stay unsettled nearly fill the window of 10,000.
+        // In the long form the messages that stay unsettled nearly fill the window of 10,000.
         let mut part = Part::start(&format!("hoarder count={} size=64", amount(400_000, 4_500_000)));
         let said = part.says();
         println!("{said}");
         let grown = said.strip_prefix("grown by ").unwrap_or_else(|| panic!("it says {said:?}"));
         let grown = grown.parse::<u64>().unwrap();
-        // Without compaction it is the segment of each.
+        // Without compaction each such message keeps its segment.
         assert!(grown < amount(12 * 1024, 24 * 1024) as u64, "{grown} KiB");
         assert_eq!(part.last_words(), "all came again");
     });
 }
 
-/// Sends and receives so many messages, of which each 500th stays unsettled; then its receiver goes, and another has those.
+/// Sends and receives `count` messages, of which each 500th stays unsettled. Then their receiver goes, and another
+/// receives them.
 pub fn hoard(count: usize, size: usize, say: impl Fn(&str)) {
     const KEEP: usize = 500;
     let settlement = Settlement { settling: Settling::ByHand, ..Settlement::default() };
@@ -140,7 +141,7 @@ pub fn hoard(count: usize, size: usize, say: impl Fn(&str)) {
         assert!(begin.elapsed() < LONG);
         let Ok(delivery) = second.recv_delivery(Duration::from_millis(10)) else { continue };
         let number = u64::from_be_bytes(*delivery.message.body().first_chunk().unwrap());
-        // What was settled last may not have been told.
+        // The last settlements may not have arrived.
         assert!(left.remove(&number) || number as usize >= count - 2 * KEEP, "{number}");
         assert_eq!(delivery.message.body().len(), size);
         assert!(second.accept(&delivery));
@@ -156,14 +157,14 @@ fn what_had_its_time_keeps_no_memory() {
         let said = part.says();
         println!("{said}");
         let grown = said.strip_prefix("grown by ").unwrap_or_else(|| panic!("it says {said:?}"));
-        // All that was sent is 94 MiB.
+        // The sent messages have 94 MiB together.
         assert!(grown.parse::<u64>().unwrap() < 16 * 1024, "{grown} KiB");
         assert_eq!(part.last_words(), "60 are left");
     });
 }
 
-/// Sends so many messages at a time that have their time before the next are sent, and one among them that stays. Their receiver has
-/// them all, and settles none.
+/// Sends `waves` of `count` messages. Each wave expires before the next is sent, except one message of it. The receiver
+/// has all messages, and settles none.
 pub fn expire(waves: usize, count: usize, size: usize, say: impl Fn(&str)) {
     const SOON: Duration = Duration::from_millis(20);
     let settlement =

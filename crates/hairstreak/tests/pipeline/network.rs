@@ -20,16 +20,16 @@ struct Wires {
     answers: BufReader<ChildStdout>,
 }
 
-/// What a wire does with frames in one direction.
+/// The fate of the frames that a wire carries in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// They come so much later, and up to the second number more, each for itself.
+    /// Each frame is delayed by the first number of milliseconds, and by a random part of the second.
     Late(u32, u32),
     Lost,
 }
 
 impl Network {
-    /// Needs root.
+    /// Creates a hub and its hosts. Needs root.
     pub fn new(host_count: usize) -> Network {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("hp{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -68,19 +68,19 @@ impl Network {
         format!("{}-{host}", self.name)
     }
 
-    /// Of a host, from 1.
+    /// Returns the address of a host, from 1.
     pub fn address(host: usize) -> String {
         format!("10.80.1.{host}")
     }
 
-    /// This program, to be run on a host; 0 is the hub.
+    /// Returns a command that runs this program on a host; 0 is the hub.
     pub fn command(&self, host: usize) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.namespace(host)]).arg(std::env::current_exe().unwrap());
         command
     }
 
-    /// What becomes of what the host sends, and of what it is sent.
+    /// Sets the fate of the frames that the host sends, and of the frames sent to it.
     pub fn set(&mut self, host: usize, out: Fate, back: Fate) {
         let wires = self.wires.as_mut().unwrap();
         for (side, fate) in [out, back].into_iter().enumerate() {
@@ -131,7 +131,7 @@ impl Drop for Network {
             let _ = wires.child.wait();
         }
         for host in 0..=self.host_count {
-            // What cannot be removed was not made.
+            // A namespace that cannot be removed was not created.
             let _ = Command::new("ip").args(["netns", "del", &self.namespace(host)]).status();
         }
     }

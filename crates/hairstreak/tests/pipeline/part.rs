@@ -1,6 +1,6 @@
 //! A part of a pipeline in a process of its own: this test binary, started again to run `the_part` alone.
 //!
-//! What it is to be is told in words, the first its role: `worker window=10 from=tcp://... to=tcp://...`.
+//! Words describe the part. The first word is its role: `worker window=10 from=tcp://... to=tcp://...`.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
@@ -17,12 +17,12 @@ use crate::soak::amount;
 use crate::store::Store;
 use crate::{LONG, letters, memory};
 
-/// Set for a process that is to be a part.
+/// The variable that makes a process a part.
 const PART: &str = "HAIRSTREAK_TEST_PART";
-/// How a line begins that is for the test and not of the test harness.
+/// The beginning of a line that is for the test and not of the test harness.
 const MARK: &str = "@ ";
 
-/// What a part is to be.
+/// The description of a part.
 struct Words(String);
 
 impl Words {
@@ -57,14 +57,14 @@ fn say(what: &str) {
     println!("\n{MARK}{what}");
 }
 
-/// The process that is a part. Run with the others it has nothing to do.
+/// Runs the process of a part. Among the other tests it does nothing.
 #[test]
 fn the_part() {
     let Ok(words) = std::env::var(PART) else { return };
     let words = Words(words);
     let (order, orders) = mpsc::channel();
     thread::spawn(move || {
-        // A test that is gone waits for nobody.
+        // The end of standard input means that the test is gone.
         io::stdin().lines().map_while(Result::ok).for_each(|line| drop(order.send(line)));
         std::process::abort();
     });
@@ -80,10 +80,10 @@ fn the_part() {
     }
 }
 
-/// Gives back each task; each takes `work_us`, in which it does nothing. Numbers that `rejects` divides it rejects, and
-/// of the number `dies_of` it dies. Of each task it gives so many `copies`. On `hangs_on` it does not end. `from` and `to` are places to connect to, `takes_at` and
-/// `gives_at` such where it listens. If it `stays`, those of the next stage that come late still hear of the end. It appends a byte
-/// for each task that it begins to the file `tally`.
+/// Returns each task as its result, `copies` times, after a sleep of `work_us`. A worker rejects numbers that `rejects`
+/// divides, dies of the number `dies_of`, and hangs on the number `hangs_on`. It connects to the endpoints `from` and
+/// `to`, and listens at `takes_at` and `gives_at`. With `stays` it does not exit, so that late workers of the next
+/// stage still hear of the end. For each task that it begins, it appends a byte to the file `tally`.
 fn be_worker(words: &Words) {
     let open = if words.number("relays") == Some(1) { Worker::relay } else { Worker::new };
     let worker = open(&words.options()).unwrap();
@@ -130,7 +130,7 @@ fn be_worker(words: &Words) {
     }
 }
 
-/// Stores what it gets in a file, with what it has seen, `many` at a time.
+/// Stores the results in a file, with the seen tasks, `many` at a time.
 fn be_sink(words: &Words) {
     let remembers = words.number("remembers") == Some(1);
     let (mut store, seen) = Store::open(words.text("file"), remembers);
@@ -155,8 +155,9 @@ fn be_sink(words: &Words) {
     say(&format!("ended {completion}; {} results", completion.result_count));
 }
 
-/// Sends `count` numbers, of `size` bytes each and in so many `frames`, or until it is told to finish, when `workers` are there, and
-/// waits for their end. Says when all have been sent, and what became of them.
+/// Sends `count` numbers, or numbers until it is told to finish, and waits for the end of the tasks. Each has `frames`
+/// of `size` bytes. It begins when `workers` are connected. It prints a line when all tasks are sent, and a line with
+/// the outcome.
 fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     let bind = || Ventilator::bind(words.text("tasks"), words.text("control"), &words.options());
     let ventilator = bind().unwrap();
@@ -188,7 +189,7 @@ fn be_ventilator(words: &Words, orders: &mpsc::Receiver<String>) {
     say(&format!("ended {} {}", finished.count, finished.rejected));
 }
 
-/// A process that is a part; killed when it is dropped.
+/// The process of a part. Dropping it kills the process.
 pub struct Part {
     child: Child,
     lines: BufReader<ChildStdout>,
@@ -199,7 +200,7 @@ impl Part {
         Part::start_by(Command::new(std::env::current_exe().unwrap()), words)
     }
 
-    /// Starts it by a command that has nothing but the program yet.
+    /// Starts the part by a command that has only the program so far.
     pub fn start_by(mut command: Command, words: &str) -> Part {
         let mut child = command
             .args(["--exact", "part::the_part", "--nocapture", "--test-threads=1"])
@@ -213,7 +214,7 @@ impl Part {
         Part { child, lines }
     }
 
-    /// What it says next, waiting for it; nothing when it has ended.
+    /// Waits for the next line that the part prints; empty when the part has ended.
     pub fn says(&mut self) -> String {
         loop {
             let mut line = String::new();
@@ -226,7 +227,7 @@ impl Part {
         }
     }
 
-    /// The words behind "ready".
+    /// Returns the words behind "ready".
     pub fn is_ready(&mut self) -> Vec<String> {
         let said = self.says();
         let words = said.strip_prefix("ready").unwrap_or_else(|| panic!("it says {said:?}"));
@@ -246,7 +247,7 @@ impl Part {
         self.child.end();
     }
 
-    /// The last that it said before it ended by itself.
+    /// Returns the last line that the part printed before it ended by itself.
     pub fn last_words(mut self) -> String {
         let mut last = String::new();
         loop {
@@ -260,7 +261,7 @@ impl Part {
 
 impl Drop for Part {
     fn drop(&mut self) {
-        // It may have ended.
+        // The process may have ended.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -271,7 +272,7 @@ pub fn worker(from: &str, to: &str, window: usize) -> Part {
     Part::start(&format!("worker from={from} to={to} window={window}"))
 }
 
-/// Runs a test that would wait for ever if what it tests hangs.
+/// Runs a test that would wait for ever if a part hangs.
 pub fn bounded(test: impl FnOnce() + Send + 'static) {
     let (done, is_done) = mpsc::channel();
     let running = thread::spawn(move || {

@@ -1,4 +1,5 @@
-//! Tasks that are rejected or given up: the sink hears of it at once, waits for none of them, and counts each task once.
+//! Tasks that are rejected or given up: the sink hears of it at once, waits for none of them, and counts each task
+//! once.
 
 use std::sync::mpsc;
 use std::thread;
@@ -13,7 +14,7 @@ use hairstreak_testkit::until_eq;
 use crate::part::{self, bounded};
 use crate::{LONG, ends};
 
-/// Two tasks under way, in order: each that is refused would hold up all.
+/// Returns options with two tasks under way, in order: each refused task would hold up all others.
 fn narrow() -> PipelineOptions {
     PipelineOptions { window: 2.into(), keep_order: true, ..PipelineOptions::default() }
 }
@@ -22,7 +23,7 @@ fn number(message: &Message) -> u64 {
     std::str::from_utf8(message.body()).unwrap().parse().unwrap()
 }
 
-/// Every third cannot be done.
+/// Rejects every third task.
 fn handle(task: Task<'_>) -> Reply {
     match number(task.message) % 3 {
         2 => Reply::Reject("every third".into()),
@@ -55,7 +56,7 @@ fn in_order_with_every_third_task_rejected_all_others_come() {
     });
 }
 
-/// A ventilator that tells its sink which tasks it has refused, and of no floor before the end of `count` tasks.
+/// Runs a ventilator that tells its sink which tasks it has refused, and no floor before the end of `count` tasks.
 fn ventilate(tasks: &Push, control: &Router, mut poller: Poller, count: u64) {
     let (mut ready, mut sink) = (Vec::new(), Vec::new());
     let epoch = tasks.first_unsettled().unwrap().epoch;
@@ -74,8 +75,8 @@ fn ventilate(tasks: &Push, control: &Router, mut poller: Poller, count: u64) {
         if !runs.is_empty() {
             refused_count += runs.iter().map(|(_, count)| count).sum::<u64>();
             let runs = SequenceRuns::encode(runs.iter().map(|(task, count)| (task.sequence, *count)));
-            // What else is said changes nothing: of another ventilator's tasks, no message, again, of tasks that there
-            // will not be.
+            // The other messages change nothing: tasks of another ventilator, a message that is cut off, a repeated
+            // message, and tasks that do not exist.
             let other = ControlMessage::Refused(epoch ^ 1, SequenceRuns::of(&[[0; 16]])).encode();
             let refused = ControlMessage::Refused(epoch, SequenceRuns::of(&runs)).encode();
             let beyond = ControlMessage::Refused(epoch, SequenceRuns::of(&[[0x7f; 16]])).encode();
@@ -132,7 +133,7 @@ fn a_task_that_is_given_up_behind_its_result_counts_as_done() {
             part::worker(&ventilator.endpoint().to_string(), &sink.endpoint().to_string(), 10_000);
         ventilator.send("task").unwrap();
         assert_eq!(sink.recv().unwrap().unwrap().message.body(), b"task");
-        // Before the sink has said that it has dealt with it.
+        // The sink has not said yet that it has dealt with the result.
         worker.kill();
         let finished = ventilator.finish(LONG).unwrap();
         assert_eq!((finished.count, finished.rejected), (1, 1));
@@ -151,12 +152,13 @@ fn a_task_that_was_given_up_is_not_named_if_the_sink_had_its_result() {
         let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
         let worker =
             thread::spawn(move || Worker::connect(&from, &to, &options).unwrap().run(|_| Reply::Same));
-        // The sink is to have heard of the ventilator.
+        // The sink must have heard of the ventilator.
         ventilator.send("0").unwrap();
         assert_eq!(number(&sink.recv().unwrap().unwrap().message), 0);
         assert_eq!(sink.try_recv().unwrap(), None, "the first is settled");
         let (mut next, mut time, mut delivered) = (1, Duration::from_millis(50), vec![0]);
-        // The results lie in the sink's socket while their tasks are given up; unless the word of that comes before them.
+        // The results wait in the sink's socket while their tasks are given up, unless the ventilator's message arrives
+        // before them.
         while delivered.len() == 1 {
             (next..next + 10).for_each(|number| ventilator.send_within(&number.to_string(), time).unwrap());
             (next, time) = (next + 10, 2 * time);
@@ -166,7 +168,7 @@ fn a_task_that_was_given_up_is_not_named_if_the_sink_had_its_result() {
                 delivered.len() as u64 + sink.completion().duplicate_count
             });
         }
-        // The last ones are reported when the next result is asked for.
+        // The last results are reported when the next result is asked for.
         let results = thread::spawn(move || (sink.recv().unwrap(), sink.completion()));
         let rejected = next - delivered.len() as u64;
         until_eq("rejected tasks", rejected, || ventilator.finish(LONG).unwrap().rejected);
@@ -198,7 +200,7 @@ fn a_task_that_was_given_up_is_named_though_its_result_comes_and_is_dropped() {
             assert_eq!(number(&sink.recv().unwrap().unwrap().message), 0);
             assert_eq!(sink.try_recv().unwrap(), None, "the first is settled");
             let mut next = 1;
-            // Unless the result comes before the word that its task was given up.
+            // Repeats if the result arrives before the message that its task was given up.
             while sink.completion().duplicate_count == 0 {
                 ventilator.send_within(&next.to_string(), Duration::from_millis(20)).unwrap();
                 next += 1;
@@ -212,7 +214,7 @@ fn a_task_that_was_given_up_is_named_though_its_result_comes_and_is_dropped() {
                 });
             }
             go_on.send(()).unwrap();
-            // What is reported by then is heard before this.
+            // Earlier reports arrive before this result.
             ventilator.send(&next.to_string()).unwrap();
             assert_eq!(number(&sink.recv().unwrap().unwrap().message), next);
             let results = thread::spawn(move || (sink.recv().unwrap(), sink.completion()));
@@ -226,7 +228,7 @@ fn a_task_that_was_given_up_is_named_though_its_result_comes_and_is_dropped() {
     }
 }
 
-/// What the ventilator says next.
+/// Waits for the next message of the ventilator for which `is_it` holds.
 fn says(sink: &Dealer, is_it: impl Fn(&ControlMessage<'_>) -> bool) -> Vec<u8> {
     loop {
         let message = sink.recv_timeout(LONG).unwrap();

@@ -1,4 +1,4 @@
-//! Results that the sink's application rejects: their tasks are refused at the ventilator, once each, whoever dies.
+//! Results that the sink's application rejects: the ventilator refuses their tasks, each once, in spite of all deaths.
 
 use std::thread;
 
@@ -17,7 +17,7 @@ fn is_bad(number: u64) -> bool {
     number % 3 == 1
 }
 
-/// What was refused because the sink said so.
+/// Returns the tasks that were refused because the sink rejected their results.
 fn unwanted(refusals: Vec<Refusal>) -> Vec<u64> {
     let each = |refusal: Refusal| {
         assert_eq!(refusal.cause, RefusalCause::Rejected(b"one in three".to_vec()));
@@ -26,7 +26,7 @@ fn unwanted(refusals: Vec<Refusal>) -> Vec<u64> {
     refusals.into_iter().map(each).collect()
 }
 
-/// Takes all results, one by one or `many` at a time, and rejects one in three. Returns them.
+/// Takes all results, singly or many at a time, and rejects a third of them. Returns their numbers.
 fn take_all(sink: &mut Sink, many: bool, mut after_each: impl FnMut()) -> Vec<u64> {
     let (mut numbers, mut results) = (Vec::new(), Vec::new());
     loop {
@@ -47,7 +47,7 @@ fn take_all(sink: &mut Sink, many: bool, mut after_each: impl FnMut()) -> Vec<u6
     }
 }
 
-/// Sends `count` numbers and waits for their end. Returns those that were refused.
+/// Sends `count` numbers and waits for their end. Returns the refused numbers.
 fn send_all(ventilator: &Ventilator, count: u64) -> Vec<u64> {
     let mut refused = Vec::new();
     for number in 0..count {

@@ -1,4 +1,4 @@
-//! One worker is much slower than the others: it is given what it can do, and the others do not wait for it.
+//! A worker that is much slower than the others gets the tasks that it can do, and the others do not wait for it.
 
 use std::sync::mpsc;
 use std::thread;
@@ -11,13 +11,13 @@ use crate::soak::amount;
 use crate::{LONG, ends};
 
 const QUICK: Duration = Duration::from_micros(50);
-/// A hundred times slower, with what it takes to sleep at all.
+/// A hundred times slower, including the overhead of a sleep.
 const SLOW: Duration = Duration::from_millis(10);
-/// Tasks that the slow one may have left when all others are done; an equal part of the window of 100 is 25. It has that
-/// until its pace is known.
+/// Largest number of tasks that the slow worker may have left when all others are done. An equal part of the window of
+/// 100 is 25, which it has until its pace is known.
 const LEFT_MAX: usize = 12;
 
-/// When each task of each worker was begun.
+/// The time at which each task of each worker was begun.
 type Begun = Vec<Vec<Instant>>;
 
 #[test]
@@ -43,8 +43,9 @@ fn a_worker_that_is_a_hundred_times_slower_holds_up_nobody() {
 
 #[test]
 fn who_comes_later_gets_all_but_what_the_first_has_ahead() {
-    // What the first one says of itself, whether its first task is one that takes long, and what is left when the others are done:
-    // sixteen until its pace is known, and as many as it does in half a second then.
+    // The limit that the first worker states, the number of its tasks before the long task, and the largest number of
+    // tasks left when the others are done. Without a limit that is sixteen until its pace is known, and later the
+    // number that it does in half a second.
     for (ahead, tasks_before, left_max) in [(None, 0, 16), (Some(3), 0, 3), (None, 4, 6), (Some(1), 0, 1)] {
         bounded(move || {
             let options = PipelineOptions::default();
@@ -65,7 +66,7 @@ fn who_comes_later_gets_all_but_what_the_first_has_ahead() {
             });
             assert!(ventilator.wait_for_workers(1, LONG));
             let count = 1_000 + tasks_before;
-            // One by one, so that its pace is known when the last is done.
+            // Singly, so that the pace is known when the last task is done.
             for number in 0..tasks_before {
                 ventilator.send(&number.to_string()).unwrap();
                 assert!(sink.recv().unwrap().is_some());
@@ -95,7 +96,7 @@ fn who_comes_later_gets_all_but_what_the_first_has_ahead() {
     }
 }
 
-/// Does so many tasks with workers that take so long. Returns tasks per second.
+/// Does `count` tasks with workers that take these times. Returns the tasks per second.
 fn run(window: usize, count: usize, workers: &[Duration]) -> (f64, Begun) {
     let options = PipelineOptions { window: window.into(), ..PipelineOptions::default() };
     let (ventilator, mut sink) = ends(&options);

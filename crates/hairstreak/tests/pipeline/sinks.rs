@@ -10,16 +10,16 @@ use crate::store::StoreFile;
 use crate::{LONG, place};
 
 const WORKERS: usize = 4;
-/// How often the sink is killed.
+/// Number of times that the sink is killed.
 const KILLS: usize = 6;
 
 struct Case {
     count: usize,
     window: usize,
-    /// What was seen is stored with the results.
+    /// The seen tasks are stored with the results.
     remembers: bool,
     keep_order: bool,
-    /// Results are taken as many at a time as there are.
+    /// Results are taken many at a time.
     many: bool,
 }
 
@@ -64,8 +64,8 @@ fn a_sink_without_memory_gets_each_result_at_least_once_and_at_most_the_window_a
     });
 }
 
-/// Sends `count` tasks, and kills the sink each time that so much of them has been sent. Returns what is stored in the
-/// end, and what the last sink said.
+/// Sends `count` tasks, and kills the sink after each of several equal shares. Returns the stored results, and the last
+/// sink's last line.
 fn run(case: &Case) -> (Vec<u64>, String) {
     let Case { count, window, .. } = *case;
     let file = StoreFile::new(&format!("sink-{count}-{window}-{}-{}", case.keep_order, case.remembers));

@@ -1,4 +1,4 @@
-//! Two stages of workers: whoever of them listens, each result comes once, and all learn of the end.
+//! Two stages of workers, of which either may listen: each result comes once, and all workers learn of the end.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +21,7 @@ fn number(message: &Message) -> u64 {
     std::str::from_utf8(message.body()).unwrap().parse().unwrap()
 }
 
-/// All results until the end, ascending.
+/// Returns all results until the end, ascending.
 fn numbers(sink: &mut Sink) -> Vec<u64> {
     let mut numbers =
         std::iter::from_fn(|| sink.recv().unwrap().map(|done| number(&done.message))).collect::<Vec<_>>();
@@ -33,7 +33,7 @@ fn echo(task: Task<'_>) -> Reply {
     Reply::Result(task.message.clone())
 }
 
-/// Doubles the number; of 13 there is nothing, 17 cannot be done.
+/// Doubles the number. 13 has no result, and 17 is rejected.
 fn first(task: Task<'_>) -> Reply {
     match number(task.message) {
         13 => Reply::Nothing,
@@ -42,7 +42,7 @@ fn first(task: Task<'_>) -> Reply {
     }
 }
 
-/// Adds one; of 40 there is nothing, 50 cannot be done.
+/// Adds one to the number. 40 has no result, and 50 is rejected.
 fn second(task: Task<'_>) -> Reply {
     match number(task.message) {
         40 => Reply::Nothing,
@@ -51,18 +51,19 @@ fn second(task: Task<'_>) -> Reply {
     }
 }
 
-/// Who of two stages listens.
+/// The listening side of two stages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
     First,
     Second,
-    /// Neither: a relay does.
+    /// Neither stage listens: a relay does.
     Relay,
 }
 
 pub const WIRINGS: [Wiring; 3] = [Wiring::First, Wiring::Second, Wiring::Relay];
 
-/// Workers of two stages, so many each, between a ventilator and a sink. The last is the relay, if there is one.
+/// Opens `counts` workers of two stages between a ventilator and a sink. The last value is the relay, if there is a
+/// relay.
 fn stages(
     wiring: Wiring,
     counts: [usize; 2],
@@ -96,7 +97,7 @@ fn stages(
             Some(relay)
         }
     };
-    // Who comes when those before have ended finds nobody who could say so.
+    // A worker that connects after the stage before has ended would not learn of the end.
     let next_count = if relay.is_some() { 1 } else { twos.len() };
     assert!(ones.iter().all(|one| one.sockets().1.wait_for_peers(next_count, LONG)));
     assert!(relay.iter().all(|relay| relay.sockets().1.wait_for_peers(twos.len(), LONG)));
@@ -181,7 +182,7 @@ fn workers_of_either_stage_leave_and_join_while_the_others_go_on() {
             let send =
                 |mut numbers: Range<u64>| numbers.all(|number| ventilator.send(&number.to_string()).is_ok());
             assert!(send(0..1000));
-            // Some of what was sent is under way.
+            // Some of the sent tasks are under way.
             one.connect_results(&other_place.to_string()).unwrap();
             let second_two = scope.spawn(|| other_two.run(echo));
             two.leaver().leave();
@@ -218,7 +219,7 @@ fn a_lost_ventilator_is_reported_by_every_stage() {
             let mut sink = Sink::bind("tcp://127.0.0.1:*", &places[1], &options).unwrap();
             let (ones, twos, relay) =
                 stages(wiring, [2, 2], [&places[0], &sink.endpoint().to_string()], &options);
-            // The sink takes nothing until it is over.
+            // The sink takes nothing until the work is over.
             thread::scope(|scope| {
                 let workers = ones.into_iter().chain(twos).chain(relay);
                 let running = workers.map(|worker| run(scope, worker, echo)).collect::<Vec<_>>();
@@ -307,7 +308,7 @@ fn what_a_worker_of_the_second_stage_has_that_hangs_is_given_up_and_the_work_end
                 window: 8.into(),
                 keep_order,
                 deadline: Some(Duration::from_secs(1)),
-                // It is alive, and says so.
+                // The worker is alive, and its heartbeats say so.
                 heartbeat_timeout_ms: 60_000,
                 ..PipelineOptions::default()
             };
@@ -336,7 +337,7 @@ fn what_a_worker_of_the_second_stage_has_that_hangs_is_given_up_and_the_work_end
                 assert!(results.is_sorted_by(|before, next| before < next), "each comes once");
                 all.extend(results);
                 all.sort_unstable();
-                // What was given up may have had its result.
+                // A task that was given up may have had its result.
                 all.dedup();
                 assert!(all.into_iter().eq(0..200));
             });

@@ -1,4 +1,5 @@
-//! Where a sink keeps results: a file of lines, the numbers of tasks, and behind each group what the sink had seen by then.
+//! The store of a sink's results: a file with a line for each task's number, and behind each group a line with the seen
+//! tasks.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -6,13 +7,13 @@ use std::path::PathBuf;
 
 use hairstreak::pipeline::{Done, SeenTasks};
 
-/// How a line begins that has what was seen.
+/// The beginning of a line with seen tasks.
 const SEEN: &str = "seen ";
 
 pub struct Store(File);
 
 impl Store {
-    /// Opens it, and forgets what was not stored whole; returns what was seen last.
+    /// Opens the file, and removes a record that was not stored whole. Returns the last seen tasks.
     pub fn open(path: &str, remembers: bool) -> (Store, SeenTasks) {
         let mut file =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).unwrap();
@@ -37,7 +38,7 @@ impl Store {
         (Store(file), seen)
     }
 
-    /// Stores results, and what was seen, in one write.
+    /// Stores results and the seen tasks, in one write.
     pub fn append(&mut self, results: &[Done], seen: Option<SeenTasks>) {
         let mut lines = Vec::new();
         for done in results {
@@ -68,12 +69,12 @@ impl StoreFile {
         self.0.to_str().unwrap()
     }
 
-    /// In bytes.
+    /// Returns the size in bytes.
     pub fn size(&self) -> usize {
         std::fs::metadata(&self.0).unwrap().len() as usize
     }
 
-    /// The numbers that are stored, in order.
+    /// Returns the stored numbers, in order.
     pub fn numbers(&self) -> Vec<u64> {
         let text = std::fs::read_to_string(&self.0).unwrap();
         text.lines().filter(|line| !line.starts_with(SEEN)).map(|line| line.parse().unwrap()).collect()

@@ -1,4 +1,4 @@
-//! The ventilator is killed: workers and sink say so, or go on with one that takes its place.
+//! The ventilator is killed: workers and sink report it, or go on with a ventilator that takes its place.
 
 use std::sync::mpsc;
 use std::thread;
@@ -10,7 +10,7 @@ use crate::part::{Part, bounded};
 use crate::{LONG, place};
 
 const WORKERS: usize = 4;
-/// Soon, and longer than a pause of the machine.
+/// Short, but longer than a pause of the machine.
 const LOST_AFTER_MS: u64 = 700;
 
 fn options(window: usize) -> PipelineOptions {
@@ -40,7 +40,7 @@ fn workers(from: &str, to: &str, lost_after: u64) -> Vec<Part> {
     (0..WORKERS).map(|_| start()).collect()
 }
 
-/// All say that their ventilator is lost, and nothing else.
+/// Checks that all parts report a lost ventilator, and nothing else.
 fn are_bereft(workers: Vec<Part>, mut sink: Sink) {
     let lost = loop {
         match sink.recv() {
@@ -86,7 +86,7 @@ fn a_ventilator_that_is_killed_while_it_waits_for_the_end_is_missed_by_all() {
         let mut dead = ventilator(&tasks, &control, 0, 500);
         let sink = Sink::bind("tcp://127.0.0.1:*", &control, &options(1000)).unwrap();
         let workers = workers(&tasks, &sink.endpoint().to_string(), LOST_AFTER_MS);
-        // Nothing is settled, as the sink does not take anything.
+        // Nothing is settled, because the sink takes nothing.
         assert_eq!(dead.says(), "sent");
         dead.kill();
         are_bereft(workers, sink);
@@ -174,19 +174,19 @@ fn late_results_for_a_dead_ventilator_are_dropped_when_another_has_its_place() {
         let quick = Worker::connect(&tasks, &results, &options).unwrap();
         let quick = thread::spawn(move || quick.run(|task| Reply::Result(task.message.clone())));
         assert!(ventilator.wait_for_workers(2, LONG));
-        // The one that is late may be given some of these, too.
+        // The late worker may get some of these too.
         (0..50).for_each(|_| ventilator.send("quick").unwrap());
         assert_eq!(sink.recv().unwrap().unwrap().message.body(), b"quick");
         drop(ventilator);
         let ventilator = open();
         assert!(ventilator.wait_for_workers(2, LONG));
-        // Until the sink knows of the new one.
+        // Sends until the sink knows of the new ventilator.
         let (stop, is_stopped) = mpsc::channel::<()>();
         let sender = thread::spawn(move || {
             while is_stopped.try_recv().is_err() {
                 ventilator.send("new").unwrap();
             }
-            // Both work again, so that what is late has come when all are settled.
+            // Both workers work again, so that late results have come when all tasks are settled.
             (0..1000).for_each(|_| ventilator.send("more").unwrap());
             ventilator.finish(LONG).unwrap()
         });
@@ -224,7 +224,7 @@ fn what_a_sink_wants_is_said_again_to_a_ventilator_that_comes_later() {
         ventilator.send("first").unwrap();
         assert!(sink.recv().unwrap().is_some());
         drop(ventilator);
-        // It has noticed that nobody is there when it wants no more.
+        // The sink has noticed the absence when it asks for no more tasks.
         assert!(matches!(sink.recv(), Err(SinkError::VentilatorLost(_))));
         sink.stop();
         let receiver = thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What a pipeline does while nobody dies: results, order, rejections, pauses, the end.
+//! A pipeline without deaths: results, order, rejections, pauses, the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
@@ -20,7 +20,7 @@ fn echo(_: Task<'_>) -> Reply {
     Reply::Same
 }
 
-/// Doubles the number; odd ones have no result, and 13 cannot be done.
+/// Doubles the number. Odd numbers have no result, and 13 is rejected.
 fn handle(task: Task<'_>) -> Reply {
     match number(task.message) {
         13 => Reply::Reject("bad luck".into()),
@@ -133,7 +133,7 @@ fn a_pause_is_heard_before_the_next_task_though_tasks_are_few_and_slow() {
     let (from, to) = (ventilator.endpoint().to_string(), sink.endpoint().to_string());
     let sent = AtomicU64::new(0);
     let sent_by_then = thread::scope(|scope| {
-        // What is rejected is done, though the sink does not look at its results meanwhile.
+        // Rejected tasks are done, though the sink does not look at its results meanwhile.
         let work = |task: Task<'_>| {
             thread::sleep(Duration::from_millis(10)); // tidy: allow(sleeps) the task takes so long
             if number(task.message) == 0 { Reply::Same } else { Reply::Reject("no".into()) }
@@ -196,7 +196,7 @@ fn one_sink_that_goes_on_does_not_end_the_pause_of_another() {
         sent.load(Ordering::Relaxed) > before
     };
     thread::scope(|scope| {
-        // Done without the sinks.
+        // The tasks are done without the sinks.
         let work = |_: Task<'_>| Reply::Reject("no".into());
         let (from, to, options, sent) = (&from, &to, &options, &sent);
         scope.spawn(move || Worker::connect(from, to, options).unwrap().run(work).unwrap());

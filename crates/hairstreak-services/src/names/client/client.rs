@@ -77,7 +77,7 @@ pub(super) struct State {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum AskError {
     /// The directory does not answer.
-    #[error("no answer from the directory at {directory}")]
+    #[error("no answer from the directory at {directory}{}", because(trouble))]
     NoAnswer {
         /// The endpoint of the directory.
         directory: String,
@@ -100,7 +100,7 @@ pub enum AskError {
         /// The directory's reason.
         text: String,
     },
-    /// The connection belongs to the parent process.
+    /// The connection belongs to the parent process of a fork. This process needs a connection of its own.
     #[error(
         "the connection to the directory at {directory} belongs to the process that this one was forked from"
     )]
@@ -111,7 +111,7 @@ pub enum AskError {
 }
 
 /// Returns the end of a sentence that gives the reason of a missing answer.
-pub fn because(trouble: &Option<ResolveError>) -> String {
+fn because(trouble: &Option<ResolveError>) -> String {
     trouble.as_ref().map_or(String::new(), |trouble| format!(": {trouble}"))
 }
 
@@ -312,6 +312,16 @@ impl Drop for Client {
 }
 
 impl AskError {
+    /// Returns the text of the error after a wait.
+    pub fn after(&self, seconds: f32) -> String {
+        match self {
+            AskError::NoAnswer { directory, trouble } => {
+                format!("no answer from the directory at {directory} in {seconds} s{}", because(trouble))
+            }
+            other => other.to_string(),
+        }
+    }
+
     fn no_answer(client: &Client) -> AskError {
         AskError::NoAnswer { directory: client.endpoint.clone(), trouble: client.dealer.trouble() }
     }

@@ -16,7 +16,7 @@ pub mod host_port;
 mod publication;
 mod registration;
 
-pub use client::{AskError, BuildError, Client, Found, OnDelay, because};
+pub use client::{AskError, BuildError, Client, Found, OnDelay};
 pub use follow::Follow;
 pub use publication::Publication;
 pub use publication::PublicationError;

@@ -1,4 +1,4 @@
-//! What `[input]`, `[output]` and `[plan]` mean.
+//! The meaning of `[input]`, `[output]` and `[plan]`.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,10 @@ use std::time::Duration;
 
 use hairstreak_model::{Fabric, FabricError, Routing, WINDOW_MAX, Window};
 
-use super::load::{Meaning, within};
-use super::typed::{TypedInput, TypedOutput, TypedPlan, Whole};
+use super::typed::{Meaning, TypedInput, TypedOutput, TypedPlan, Whole, within};
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, MESSAGES_MAX, Machine, Output, Stream};
 
-/// The most messages a second that may come.
+/// The largest rate of messages, per second.
 const RATE_MAX: f64 = 1e12;
 
 pub(super) fn input(typed: TypedInput, directory: &Path) -> Meaning<Input> {
@@ -81,7 +80,7 @@ fn word<T: FromStr<Err: Display>>(key: &str, text: &str) -> Meaning<T> {
     text.parse().map_err(|error| format!("[plan]: {key}: {error}"))
 }
 
-/// Without `acknowledge` each result is acknowledged.
+/// Returns the window of a plan. Without `acknowledge` each result is acknowledged.
 fn window(typed: &TypedPlan) -> Meaning<Option<Window>> {
     let acknowledge = typed.acknowledge.unwrap_or(Whole(1));
     let Some(count) = typed.window else {

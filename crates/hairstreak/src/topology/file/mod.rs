@@ -1,9 +1,9 @@
-//! The topology file: what may be typed (`typed`), what it means (`stage`, `ends`), and reading one
-//! (`load`).
+//! The topology file: its keys as typed (`typed`), the meaning of its sections (`stage`, `ends`), and the `Topology` that
+//! they make (`topology`).
 
 mod ends;
-mod load;
 mod stage;
+mod topology;
 mod typed;
 
-pub use load::{FILE_SIZE_MAX, LoadError};
+pub use topology::{FILE_SIZE_MAX, LoadError, PlanError, Topology};

@@ -1,11 +1,10 @@
-//! What one `[[stage]]` means.
+//! The meaning of a `[[stage]]`.
 
 use std::time::Duration;
 
 use hairstreak_model::{Distribution, DistributionError, INSTANCES_MAX, Times};
 
-use super::load::{Meaning, section, within};
-use super::typed::{Builtin, TypedCommand, TypedStage, WrittenDuration};
+use super::typed::{Builtin, Meaning, TypedCommand, TypedStage, WrittenDuration, section, within};
 use crate::topology::definition::{CommandLine, NAME_SIZE_MAX, Stage, Work};
 
 pub(super) fn stage(index: usize, table: toml::Table) -> Meaning<Stage> {
@@ -31,7 +30,7 @@ fn meaning_of_stage(typed: TypedStage) -> Meaning<Stage> {
     Ok(Stage { name, instances: instances as u32, work, times, distribution })
 }
 
-/// How the time to process varies, which there must be.
+/// Returns the distribution of the time to process. That time must be given.
 fn distribution(typed: &TypedStage, times: Option<Times>) -> Meaning<Distribution> {
     let Some(text) = &typed.distribution else { return Ok(Distribution::Constant) };
     if times.is_none() {
@@ -91,7 +90,8 @@ fn command_line(key: &str, typed: &TypedCommand) -> Meaning<CommandLine> {
     Ok(line)
 }
 
-/// The time of a message in the stage. A sleep, a spin and an echo state that time; other commands need `process`.
+/// Returns the times of a message in the stage. A sleep, a spin and an echo state the time; other commands need
+/// `process`.
 fn times(typed: &TypedStage, work: Option<&Work>) -> Meaning<Option<Times>> {
     let own = match work {
         Some(Work::Sleep(time) | Work::Spin(time)) => Some(*time),

@@ -1,18 +1,24 @@
-//! A topology file as it was typed: which keys there are and what type each has.
+//! A topology file as it was typed: its keys and the type of each.
 //!
-//! Nothing here knows which keys exclude each other or what a value may be; that is for
-//! `stage.rs` and `ends.rs`, which turn these into a [`Topology`](crate::topology::Topology).
+//! Rules about keys that exclude each other, and about allowed values, are in `stage.rs` and `ends.rs`. They turn these
+//! types into a [`Topology`](crate::topology::Topology).
 //!
-//! - A duration where a topology file has one.
+//! - `WrittenDuration`: a duration in a topology file.
+//! - `section`, `within`: read a section, and a number within its bounds.
 
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::de::{self, DeserializeOwned};
+use serde::{Deserialize, Deserializer};
 
 use crate::topology::definition::Framing;
 use crate::topology::duration::parse_duration;
 
-/// A whole number. A file has no sign and no type for it; its bounds depend on the key.
+/// The result of a function in this folder. An error is the text of a refusal;
+/// [`Topology::parse`](crate::topology::Topology::parse) adds the name of the file.
+pub(super) type Meaning<T> = Result<T, String>;
+
+/// A whole number that is not negative. Its bounds depend on the key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Whole(pub(super) u64);
 
@@ -115,7 +121,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-/// The string was a duration.
+/// A duration, typed as a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WrittenDuration(pub(super) Duration);
 
@@ -134,5 +140,22 @@ impl<'de> Deserialize<'de> for WrittenDuration {
             }
         }
         deserializer.deserialize_str(Text)
+    }
+}
+
+/// Returns the error of serde or the TOML reader in one line: first the fault, then the key.
+pub(super) fn reason(error: &toml::de::Error) -> String {
+    error.to_string().replace('\n', " ").replace("field", "key").trim_end().to_owned()
+}
+
+pub(super) fn section<T: DeserializeOwned>(owner: &str, table: toml::Table) -> Meaning<T> {
+    table.try_into().map_err(|error| format!("{owner}: {}", reason(&error)))
+}
+
+pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> Meaning<u64> {
+    if (least..=most).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("{key} = {number}, allowed are {least} to {most}"))
     }
 }

@@ -1,7 +1,7 @@
-//! A boundary: what stands before, between and after the stages.
+//! A boundary: the thread before, between or after the stages.
 //!
-//! It opens its sockets in its own thread, so that one engine drives both sides and what was sent
-//! leaves before it waits for more. It ends when the run does, having kept its sockets until then.
+//! A boundary opens its sockets in its own thread. One engine then drives both sides, and sent messages leave before
+//! the thread waits for more. A boundary ends when the run does, and keeps its sockets until then.
 //!
 //! - `Event`: reports of boundaries and processes to the thread that runs the topology.
 
@@ -20,39 +20,39 @@ use super::tally::Tally;
 use crate::topology::definition::Stage;
 use crate::topology::stage::Ending;
 
-/// Where the sockets listen: this machine only, on a port that nobody has.
+/// The endpoint of the sockets: on this machine only, on any free port.
 const ENDPOINT: &str = "tcp://127.0.0.1:0";
 
-/// Where a boundary takes messages from.
+/// The source of a boundary's messages.
 pub(super) enum Upstream {
     Input(Reader),
     Stage(usize, Stage),
 }
 
-/// Where it passes them to.
+/// The destination of a boundary's messages.
 pub(super) enum Downstream {
     Stage(usize, Stage),
     Output(Writer),
 }
 
-/// The sockets of a boundary, beside the endpoints they are bound to.
+/// The sockets of a boundary, and the endpoints to which they are bound.
 pub(super) struct Ends {
     /// From the instances of the stage before; one endpoint for each.
     pub(super) upstream: Option<(Pull, Vec<String>)>,
     /// To each instance of the stage after.
     pub(super) downstream: Vec<(Push, String)>,
-    /// What the messages are called that are passed on.
+    /// The names of the messages that are passed on.
     pub(super) names: Names,
 }
 
-/// What a boundary's thread starts with.
+/// The parameters of a boundary's thread.
 pub(super) struct Boundary {
     pub(super) index: usize,
     pub(super) upstream: Upstream,
     pub(super) downstream: Downstream,
     pub(super) tally: Arc<Tally>,
     pub(super) events: SyncSender<Event>,
-    /// One word to begin; it closes when the run is over.
+    /// Receives a word to begin. It closes when the run is over.
     pub(super) go: Receiver<()>,
 }
 
@@ -67,10 +67,10 @@ enum Sink {
 }
 
 impl Boundary {
-    /// The whole life of the thread.
+    /// Runs the thread from its beginning to its end.
     pub(super) fn live(self) {
         let Boundary { index, upstream, downstream, tally, events, go } = self;
-        // The receiver of events outlives every boundary but in a run that has already failed.
+        // The receiver of events outlives every boundary, except in a run that has already failed.
         let tell = |event| drop(events.send(event));
         let hub = |error: String| Event::Failed(RunError::Hub(error));
         let (ends, mut pump) = match open(upstream, downstream, tally) {
@@ -136,14 +136,14 @@ struct Pump {
 }
 
 impl Pump {
-    /// Until all messages have passed.
+    /// Moves messages until all have passed.
     fn run(&mut self) -> Result<Given, RunError> {
         while self.tally.total() != Some(self.passed) {
             if self.tally.is_abandoned() {
                 return Ok(Given::Abandoned);
             }
             match self.take() {
-                // It waited for input, and nobody wants that now.
+                // The boundary waited for input, which is no longer wanted.
                 Err(_) if self.tally.is_abandoned() => return Ok(Given::Abandoned),
                 taken => taken?,
             }
@@ -157,7 +157,7 @@ impl Pump {
         Ok(Given::Done)
     }
 
-    /// All messages have passed. Returns what the runner is to be told.
+    /// Announces that all messages have passed. Returns an event for the runner.
     fn end(&mut self) -> Option<Event> {
         match &self.sink {
             Sink::Stage(fan) => fan.announce_end(),
@@ -205,7 +205,7 @@ impl Pump {
         Ok(Given::Done)
     }
 
-    /// Whether a stage went on sending after all its results were in.
+    /// Returns an error if a stage went on sending after all its results were in.
     fn surplus(&self) -> Option<RunError> {
         match &self.source {
             Source::Stage(results) if results.has_surplus() => {
@@ -226,8 +226,8 @@ pub(super) enum Event {
     Failed(RunError),
     /// An instance wrote a line to its standard error.
     StageLine { child: usize, line: String },
-    /// A filter printed all it owed and ended with status 0.
+    /// A filter printed all results and ended with status 0.
     FilterFinished { child: usize },
-    /// An instance's process is gone; the last line it wrote to standard error.
+    /// An instance's process is gone; with the last line that it wrote to standard error.
     Ended { child: usize, ending: Ending, last_line: Option<String> },
 }

@@ -1,8 +1,7 @@
 //! The process of one stage instance, seen from the runner.
 //!
-//! It leads a process group of its own, so that whatever it starts can be ended with it. Two threads
-//! read what it prints; one of them waits for its end, ends what is left of its group, and only
-//! then lets the system forget its id.
+//! The process leads a process group of its own, so that its descendants can be ended with it. Two threads read its
+//! output. One of them waits for its end, ends the rest of its group, and only then lets the system forget its id.
 
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -22,21 +21,21 @@ use crate::topology::stage::{self, Ending, Role};
 
 /// The longest line of standard error that is kept whole, in bytes.
 const LINE_SIZE_MAX: usize = 4096;
-/// How long the last words of a process that has ended may take to be read.
+/// Longest wait for the last lines of a process that has ended.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// A process, as long as it lives.
+/// A process of a stage instance.
 pub(super) struct Child {
     /// The stage's index, and the instance's.
     pub(super) stage: usize,
     pub(super) instance: usize,
-    /// Held open: its end tells the process to go.
+    /// Held open: closing it tells the process to go.
     stdin: Option<ChildStdin>,
     pid: Pid,
     reaped: Arc<Mutex<bool>>,
 }
 
-/// What it takes to start one.
+/// The parameters of a process.
 pub(super) struct Start<'a> {
     pub(super) executable: &'a Path,
     pub(super) directory: &'a Path,
@@ -45,7 +44,7 @@ pub(super) struct Start<'a> {
     pub(super) role: &'a Role,
     /// The endpoints for its PULL and its PUSH.
     pub(super) endpoints: (&'a str, &'a str),
-    /// What the events call it.
+    /// The number of the process in events.
     pub(super) child: usize,
     pub(super) events: &'a SyncSender<Event>,
     pub(super) groups: &'a ProcessGroups,
@@ -88,13 +87,13 @@ impl Child {
             let ending = said.unwrap_or_else(|| {
                 status.map_or_else(|error| Ending::Fault(error.to_string()), Ending::from)
             });
-            // The run may be over; then nobody waits for this.
+            // The run may be over. Then the event has no receiver.
             let _ = events.send(Event::Ended { child, ending, last_line });
         };
         let name = |what| thread::Builder::new().name(format!("{what} {child}"));
         let started = name("lines").spawn(read).and_then(|_| name("process").spawn(watch));
         if let Err(error) = started {
-            // Nobody would watch it.
+            // The process would be unwatched.
             let _ = kill_process_group(pid, Signal::KILL);
             let _ = reap(pid, &reaped, start.groups);
             return Err(error);
@@ -102,7 +101,7 @@ impl Child {
         Ok(Child { stage: start.stage.0, instance: start.instance, stdin, pid, reaped })
     }
 
-    /// Lets a process go that holds nothing any more.
+    /// Releases the process, which holds nothing any more.
     pub(super) fn release(&mut self) {
         self.stdin = None;
     }
@@ -116,8 +115,8 @@ impl Child {
     }
 }
 
-/// Waits for the end, then ends what the process left behind. Until it is reaped its id, which is
-/// its group's, cannot be anyone else's.
+/// Waits for the end, then ends the rest of the process group. Until the process is reaped, its id, which is its
+/// group's, belongs to no other process.
 fn reap(pid: Pid, reaped: &Mutex<bool>, groups: &ProcessGroups) -> io::Result<ExitStatus> {
     waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)?;
     let mut reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +128,7 @@ fn reap(pid: Pid, reaped: &Mutex<bool>, groups: &ProcessGroups) -> io::Result<Ex
     Ok(ExitStatus::from_raw(status.as_raw()))
 }
 
-/// What a stage's process says of itself, to the end: how it ended, if it came to say it.
+/// Reads standard output to its end. Returns the ending that the process reported, if it reported one.
 fn read_stdout(stdout: ChildStdout, child: usize, events: &SyncSender<Event>) -> Option<Ending> {
     let mut ending = None;
     for line in BufReader::new(stdout).lines() {
@@ -143,7 +142,7 @@ fn read_stdout(stdout: ChildStdout, child: usize, events: &SyncSender<Event>) ->
     ending
 }
 
-/// Passes its lines on, to the end: the last one that was not empty.
+/// Passes on the lines of standard error, to its end. Returns the last line that was not empty.
 fn read_stderr(stderr: ChildStderr, child: usize, events: &SyncSender<Event>) -> Option<String> {
     let mut reader = BufReader::new(stderr);
     let mut last = None;

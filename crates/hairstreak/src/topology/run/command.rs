@@ -7,8 +7,7 @@ use std::{env, fs};
 use super::error::RunError;
 use crate::topology::definition::{CommandLine, Stage, Work};
 
-/// Refuses a command that the system would not find. What a shell line names, only its shell
-/// finds out.
+/// Refuses a command that the system would not find. The commands in a shell line are known only to the shell.
 pub(super) fn check_command(stage: &Stage, directory: &Path) -> Result<(), RunError> {
     let command = match &stage.work {
         None => return Err(RunError::NoWork { stage: stage.name.clone() }),

@@ -1,23 +1,24 @@
-//! `Deaths`: how often an instance was killed in a row without getting on.
+//! `Deaths`: the number of times that an instance was killed in a row without progress.
 
 use super::tally::StageTally;
 
-/// An instance that was killed so often in a row, without a new result of its in between, is not started again.
+/// An instance that was killed this many times in a row, without a new result of its own in between, is not started
+/// again.
 pub(super) const DEATHS_MAX: u32 = 10;
 
-/// Of one instance.
+/// The deaths of one instance.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Deaths {
     in_a_row: u32,
-    /// When its process was started.
+    /// The standing when the process was started.
     before: Standing,
 }
 
-/// How far an instance is, and its stage.
+/// The progress of an instance, and of its stage.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standing {
     pub(super) given: u64,
-    /// Of these, how many have their result.
+    /// Given messages that have their result.
     pub(super) answered: u64,
     /// Results of all instances of the stage.
     pub(super) processed: u64,
@@ -30,20 +31,20 @@ impl Standing {
         Standing { given: instance.given(), answered: instance.answered(), processed }
     }
 
-    /// Whether it has nothing to do.
+    /// Returns whether the instance has nothing to do.
     pub(super) fn is_idle(self) -> bool {
         self.answered == self.given
     }
 }
 
 impl Deaths {
-    /// It is started again.
+    /// Notes that the instance is started again.
     pub(super) fn restart(&mut self, now: Standing) {
         self.before = now;
     }
 
-    /// It was killed. Returns whether that was once too often. One that had nothing to do is not held to it as long as others
-    /// of its stage get on.
+    /// Notes that the instance was killed. Returns whether that was once too often. The death of an idle instance is the
+    /// first in its row as long as others of its stage make progress.
     pub(super) fn count(&mut self, now: Standing) -> bool {
         let others_got_on = now.is_idle() && now.processed > self.before.processed;
         let has_got_on = now.answered > self.before.answered || others_got_on;
@@ -60,7 +61,7 @@ mod tests {
         Standing { given, answered, processed }
     }
 
-    /// At which of 100 deaths it was once too often, with that standing at each.
+    /// Returns the death, out of 100, that was once too often. `standing_at` is the standing at each.
     fn last_of(standing_at: impl Fn(u64) -> Standing) -> Option<u64> {
         let mut deaths = Deaths::default();
         (1..=100).find(|death| {

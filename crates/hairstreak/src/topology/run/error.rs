@@ -1,4 +1,4 @@
-//! Why a run failed, each in one line that names the culprit.
+//! The errors of a run, each in one line that names the culprit.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::report::RunReport;
 
-/// Why a run failed. Its processes are gone by the time it is returned.
+/// An error of a run. The run's processes are gone when it is returned.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The topology can be planned but not run: nothing feeds it.
@@ -24,7 +24,7 @@ pub enum RunError {
     Command {
         /// The stage.
         stage: String,
-        /// What was looked for, and where.
+        /// The command, and the place that was searched.
         reason: String,
     },
     /// A process could not be started.
@@ -32,9 +32,9 @@ pub enum RunError {
     Start {
         /// The stage.
         stage: String,
-        /// Which of it, from 1.
+        /// The number of the instance, from 1.
         instance: u32,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// An instance did not connect.
@@ -42,38 +42,38 @@ pub enum RunError {
     NotConnected {
         /// The stage.
         stage: String,
-        /// Which of it, from 1.
+        /// The number of the instance, from 1.
         instance: u32,
         /// The environment variable with the endpoint.
         variable: &'static str,
-        /// How long it had.
+        /// The time that it had.
         within: Duration,
     },
-    /// An instance ended, or did something that makes its results worthless.
+    /// An instance ended, or its results became worthless.
     #[error("stage \"{stage}\" instance {instance}{reason}")]
     Instance {
         /// The stage.
         stage: String,
-        /// Which of it, from 1.
+        /// The number of the instance, from 1.
         instance: u32,
-        /// How it ended and the last line it wrote to standard error, or what it did; with the space or
-        /// colon before it.
+        /// Its end with the last line that it wrote to standard error, or its fault. The text begins with a space or a
+        /// colon.
         reason: String,
     },
-    /// A stage gave more results than it was given messages.
+    /// A stage gave more results than messages.
     #[error("stage \"{stage}\" sent more results than messages it got ({messages}); one for each is due")]
     TooManyResults {
         /// The stage.
         stage: String,
-        /// What it was given.
+        /// Number of messages that it was given.
         messages: u64,
     },
-    /// A message does not fit the stage or output it is for.
+    /// A message does not fit its stage or the output.
     #[error("{message} {reason}")]
     Message {
-        /// Which one, and where it came from.
+        /// The message, and its source.
         message: String,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The input cannot be read.
@@ -81,7 +81,7 @@ pub enum RunError {
     Input {
         /// The file or folder, or `standard input`.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The output cannot be written.
@@ -89,21 +89,21 @@ pub enum RunError {
     Output {
         /// The file, or `standard output`.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The output is a file that is read, and would be emptied. Nothing has happened to it.
+    /// The output is a file that the input reads, and would be emptied. The file is unchanged.
     #[error("cannot write {}: it is {}, which the input reads", path.display(), input.display())]
     OutputIsInput {
         /// The output's file, or `standard output`.
         path: PathBuf,
-        /// What the input calls the file.
+        /// The name of the file in the input.
         input: PathBuf,
     },
     /// The hub's own sockets or threads failed.
     #[error("the hub failed: {0}")]
     Hub(String),
-    /// [`RunOptions::stop`](super::RunOptions::stop) was set; this is what was done until then.
+    /// [`RunOptions::stop`](super::RunOptions::stop) was set. The report covers the run until then.
     #[error("stopped; messages done: {}", .0.messages)]
     Stopped(Box<RunReport>),
 }

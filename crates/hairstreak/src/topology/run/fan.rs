@@ -1,7 +1,7 @@
-//! Handing messages to the instances of a stage, strictly one after another.
+//! `Fan`: handing messages to the instances of a stage, strictly in turn.
 //!
-//! Message `j` goes to instance `j mod n`. Only an instance that has no room left, being thousands of
-//! messages behind, or being started again, is passed over; when none has room the first that has it again is taken.
+//! Message `j` goes to instance `j mod n`. An instance without room is passed over: it is thousands of messages behind,
+//! or is being started again. If no instance has room, the first with room again gets the message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::tally::Tally;
 use crate::topology::definition::{Framing, Stage, Work};
 use crate::topology::stage::{plain, settled};
 
-/// How long the instance whose turn it is is waited for, before the others are asked again.
+/// Wait for the instance whose turn it is, before the others are tried again.
 const WAIT: Duration = Duration::from_millis(10);
 
 /// The sockets towards one stage.
@@ -23,13 +23,13 @@ pub(super) struct Fan {
     accepts: Accepts,
     pushes: Vec<Push>,
     next: usize,
-    /// The number of the next message, and of that which each instance has next if it has its turn.
+    /// The number of the next message, and for each instance the number of the message that it has next in its turn.
     number: u64,
     expected: Vec<u64>,
     tally: Arc<Tally>,
 }
 
-/// What a stage can be given.
+/// The messages that a stage accepts.
 #[derive(Clone, Copy, PartialEq)]
 enum Accepts {
     Anything,
@@ -37,14 +37,14 @@ enum Accepts {
     OneLine,
 }
 
-/// What became of a message.
+/// The outcome for a message.
 pub(super) enum Given {
     Done,
     Abandoned,
 }
 
 impl Fan {
-    /// Opens a socket for each instance of the stage with that index.
+    /// Opens a socket for each instance of the stage with this index.
     pub(super) fn open(
         context: &Context,
         (index, stage): (usize, &Stage),
@@ -72,17 +72,17 @@ impl Fan {
         Ok(Fan { stage: index, name, accepts, pushes, next: 0, number: 1, expected, tally })
     }
 
-    /// The sockets, in order of the instances.
+    /// Returns the sockets, in the order of the instances.
     pub(super) fn pushes(&self) -> &[Push] {
         &self.pushes
     }
 
-    /// The instances were given all messages there are.
+    /// Tells the instances that they were given all messages.
     pub(super) fn announce_end(&self) {
         self.pushes.iter().for_each(Push::announce_end);
     }
 
-    /// Gives `message` to the instance whose turn it is. `name` says which one it is, for errors.
+    /// Gives `message` to the instance whose turn it is. `name` returns its name for errors.
     pub(super) fn give(&mut self, message: &Message, name: impl Fn() -> String) -> Result<Given, RunError> {
         self.check(message, &name)?;
         loop {
@@ -100,7 +100,7 @@ impl Fan {
         }
     }
 
-    /// Counts first: the result may be back before the call is.
+    /// Counts the message before sending it: the result may be back before the call returns.
     fn try_give(&self, send: impl FnOnce(&Push) -> Result<(), SendError>) -> Result<(), SendError> {
         self.tally.giving(self.stage, self.next);
         let sent = send(&self.pushes[self.next]);
@@ -124,7 +124,7 @@ impl Fan {
         }
     }
 
-    /// The next message is the next task of the instance whose turn it is.
+    /// Notes that the next message is the next task of the instance whose turn it is.
     fn note_given(&mut self) {
         let (number, step) = (self.number, self.pushes.len() as u64);
         if self.expected[self.next] != number {

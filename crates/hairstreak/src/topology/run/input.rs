@@ -18,7 +18,7 @@ use super::tally::Tally;
 use crate::topology::definition::{Framing, Input, MESSAGE_SIZE_MAX, Stream};
 use crate::topology::framing::read_message;
 
-/// Files a folder may have.
+/// Largest number of files in a folder.
 pub(super) const FILES_COUNT_MAX: usize = 1_000_000;
 /// Messages of a batch, and its bytes unless a single message has more.
 const BATCH_COUNT: usize = 64;
@@ -30,7 +30,7 @@ pub(super) enum Reader {
         left: u64,
         message: Message,
     },
-    /// `waits`: reading may have to wait for someone.
+    /// `waits`: a read may have to wait for a writer.
     Lines {
         reader: BufReader<PatientFile>,
         path: PathBuf,
@@ -43,7 +43,7 @@ pub(super) enum Reader {
 }
 
 impl Reader {
-    /// Opens a file, lists a folder. Waits for nobody, and later only as long as the run is not abandoned.
+    /// Opens a file, or lists a folder. Opening does not wait. Reading waits only as long as the run is not abandoned.
     pub(super) fn open(input: &Input, tally: &Arc<Tally>) -> Result<Reader, RunError> {
         match input {
             Input::Generated { messages, size } => {
@@ -66,7 +66,7 @@ impl Reader {
         }
     }
 
-    /// The file of this identity, if it is read here.
+    /// Returns the path of the file with this identity, if the input reads it.
     pub(super) fn file(&self, identity: Identity) -> Option<PathBuf> {
         match self {
             Reader::Generated { .. } => None,
@@ -83,7 +83,7 @@ impl Reader {
         }
     }
 
-    /// How many messages there are from here on, where that is known.
+    /// Returns the number of messages that follow, if it is known.
     pub(super) fn left(&mut self) -> Result<Option<u64>, RunError> {
         match self {
             Reader::Generated { left, .. } => Ok(Some(*left)),
@@ -96,8 +96,7 @@ impl Reader {
         }
     }
 
-    /// Adds the next messages; none is the end. What comes down a pipe is not waited for once there
-    /// is a message.
+    /// Adds the next messages. No message means the end. Once there is a message, a pipe is not waited for.
     pub(super) fn fill(&mut self, batch: &mut Vec<Message>) -> Result<(), RunError> {
         let mut size = 0;
         while batch.len() < BATCH_COUNT && size < BATCH_SIZE {
@@ -137,7 +136,7 @@ impl Reader {
         }
     }
 
-    /// What its messages are called.
+    /// Returns the names of its messages.
     pub(super) fn names(&self) -> Names {
         match self {
             Reader::Files { files, .. } => Names::Files(Arc::clone(files)),
@@ -163,8 +162,8 @@ fn read_file(path: &Path) -> Result<Message, RunError> {
     fs::read(path).map(Message::from).map_err(failed)
 }
 
-/// Adds the files below `directory`. Links to files count as files; links to folders are not
-/// followed and links to nothing are passed over.
+/// Adds the files below `directory`. Links to files count as files. Links to folders are not followed, and broken links
+/// are passed over.
 fn list(directory: &Path, extensions: &[String], files: &mut Vec<PathBuf>) -> Result<(), RunError> {
     let failed = |source| unreadable(directory, source);
     for entry in fs::read_dir(directory).map_err(failed)? {
@@ -202,7 +201,7 @@ pub(super) struct Identity {
 }
 
 impl Identity {
-    /// `None` for what keeps nothing that writing could destroy: a pipe, a terminal.
+    /// Returns `None` for a file that writing could not destroy: a pipe, a terminal.
     pub(super) fn of(file: &Metadata) -> Option<Identity> {
         file.is_file().then(|| Identity { device: file.dev(), inode: file.ino() })
     }

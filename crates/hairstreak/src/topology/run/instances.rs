@@ -1,4 +1,4 @@
-//! All processes of a run: starting them, and starting those again that were killed.
+//! All processes of a run: starting them, and starting killed processes again.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -17,35 +17,37 @@ use super::deaths::{DEATHS_MAX, Deaths, Standing};
 use super::error::RunError;
 use super::numbering::{Names, Numbering};
 use super::tally::Tally;
-use crate::topology::definition::{Topology, Work};
+use crate::topology::Topology;
+use crate::topology::definition::Work;
 use crate::topology::stage::{self, Ending, Role};
 
-/// How long a program that ended with status 0 may be the last one to have results on their way.
+/// Time without results after which the remaining results of a program that ended with status 0 are missing.
 const RESULTS_UNDERWAY: Duration = Duration::from_secs(5);
-/// 128 and the number of a signal.
+/// The exit statuses of a shell whose command was killed: 128 and the number of the signal.
 const SHELL_KILLED: RangeInclusive<i32> = 129..=159;
 
-/// All processes of a run, those that ended included.
+/// All processes of a run, including ended processes.
 pub(super) struct Instances<'a> {
     topology: &'a Topology,
     members: Vec<Member>,
 }
 
-/// What it takes to start processes.
+/// The parameters of all processes.
 pub(super) struct Launcher {
     pub(super) executable: PathBuf,
-    /// The boundaries', in order.
+    /// The sockets of the boundaries, in order.
     pub(super) ends: Vec<Ends>,
     pub(super) events: SyncSender<Event>,
     pub(super) groups: ProcessGroups,
 }
 
-/// An instance: its process, and those before.
+/// An instance: its process, and the deaths of earlier processes.
 struct Member {
     child: Child,
     state: State,
     deaths: Deaths,
-    /// Of one that was started again and is not connected: since when, and the last connections of those before.
+    /// Set after a restart until the instance is connected: the time of the restart, and the last connections of
+    /// earlier processes.
     awaited: Option<Awaited>,
 }
 
@@ -54,31 +56,31 @@ struct Awaited {
     before: [Option<ConnectionId>; 2],
 }
 
-/// What is to be done about a process that has ended.
+/// The consequence of the end of a process.
 pub(super) enum Ended {
-    /// Nothing.
+    /// No consequence.
     Expected,
-    /// It was killed, in these words: the instance is to be started again.
+    /// The process was killed, in these words. The instance must be started again.
     Killed(String),
 }
 
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     Running,
-    /// A filter that printed all it owed; its process waits to be let go.
+    /// A filter that printed all its results. Its process waits to be released.
     Finished,
-    /// Told to go; however it ends is right.
+    /// The process is released. Any ending is right.
     Dismissed,
     Ended(Instant),
 }
 
 impl<'a> Instances<'a> {
-    /// Nobody yet.
+    /// Returns an empty list of processes.
     pub(super) fn new(topology: &'a Topology) -> Instances<'a> {
         Instances { topology, members: Vec::new() }
     }
 
-    /// Starts all instances of all stages. After an error those that were started are still there, to be ended.
+    /// Starts all instances of all stages. After an error the processes that were started are still there, to be ended.
     pub(super) fn start(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         for (index, stage) in self.topology.stages.iter().enumerate() {
             for instance in 0..stage.instances as usize {
@@ -93,7 +95,7 @@ impl<'a> Instances<'a> {
         Ok(())
     }
 
-    /// Starts the process of an instance, which events call `child`.
+    /// Starts the process of an instance. Its number in events is `child`.
     fn start_child(
         &self,
         launcher: &Launcher,
@@ -123,7 +125,7 @@ impl<'a> Instances<'a> {
         Child::start(start).map(Some).map_err(failed)
     }
 
-    /// Starts an instance again whose process was killed.
+    /// Starts an instance again after its process was killed.
     pub(super) fn restart(
         &mut self,
         child: usize,
@@ -132,7 +134,7 @@ impl<'a> Instances<'a> {
     ) -> Result<(), RunError> {
         let Child { stage, instance, .. } = self.members[child].child;
         let standing = Standing::of(tally.stage(stage), instance);
-        // What the one before had answered, it cannot settle any more.
+        // The earlier process cannot settle its answered tasks any more.
         let (push, _) = &launcher.ends[stage].downstream[instance];
         if let Some(task) = push.first_unsettled() {
             let answered_below = tally.stage(stage).instance(instance).answered_below();
@@ -147,7 +149,7 @@ impl<'a> Instances<'a> {
         Ok(())
     }
 
-    /// Whether an instance that was started again does not connect.
+    /// Fails if a restarted instance does not connect in time.
     pub(super) fn check_connected(&mut self, launcher: &Launcher, within: Duration) -> Result<(), RunError> {
         for member in &mut self.members {
             let Some(Awaited { since, before }) = &member.awaited else { continue };
@@ -170,18 +172,19 @@ impl<'a> Instances<'a> {
         Ok(())
     }
 
-    /// The stage's name and the instance's number from 1, of the process that events call `child`.
+    /// Returns the stage's name and the instance's number, from 1, of the process with the number `child` in events.
     pub(super) fn name(&self, child: usize) -> (&'a str, u32) {
         let child = &self.members[child].child;
         (&self.topology.stages[child.stage].name, child.instance as u32 + 1)
     }
 
-    /// A filter printed all it owed.
+    /// Notes that a filter printed all its results.
     pub(super) fn finished(&mut self, child: usize) {
         self.members[child].state = State::Finished;
     }
 
-    /// A process has ended. What is to be done about it; an error, if nothing can be done and results are still to come.
+    /// Notes that a process has ended. Returns the consequence, or an error if nothing can be done and results are
+    /// still to come.
     pub(super) fn ended(
         &mut self,
         child: usize,
@@ -214,7 +217,7 @@ impl<'a> Instances<'a> {
         Err(self.failed(child, reason))
     }
 
-    /// An instance was killed that settles what it is given.
+    /// Handles the death of an instance that settles its messages.
     fn killed(
         &mut self,
         child: usize,
@@ -237,12 +240,12 @@ impl<'a> Instances<'a> {
         Err(self.failed(child, reason))
     }
 
-    /// A process has ended, and that is all there is to know.
+    /// Notes that a process has ended. Nothing else is known of it.
     pub(super) fn gone(&mut self, child: usize) {
         self.members[child].state = State::Ended(Instant::now());
     }
 
-    /// Whether a program ended well but the results it owes do not come.
+    /// Fails if a program ended well, but its remaining results do not come.
     pub(super) fn check_underway(&self, tally: &Tally) -> Result<(), RunError> {
         for (child, member) in self.members.iter().enumerate() {
             let State::Ended(at) = member.state else { continue };
@@ -260,8 +263,7 @@ impl<'a> Instances<'a> {
         Ok(())
     }
 
-    /// All results are in: lets everyone go who holds nothing any more. Filters that still have to
-    /// end are left.
+    /// Releases all processes that hold nothing any more, when all results are in. Filters that still have to end stay.
     pub(super) fn dismiss(&mut self) {
         for index in 0..self.members.len() {
             let program = self.is_program(index);
@@ -277,19 +279,19 @@ impl<'a> Instances<'a> {
         }
     }
 
-    /// Lets everyone go, whatever they hold: a stage's process then takes along what came of it.
+    /// Releases all processes, even those with messages. A stage's process then ends its descendants too.
     pub(super) fn release(&mut self) {
         self.members.iter_mut().for_each(|member| member.child.release());
     }
 
-    /// Sends a signal to all processes and to what they started.
+    /// Sends a signal to all processes and their groups.
     pub(super) fn signal(&self, signal: Signal) {
         for member in &self.members {
             member.child.signal(signal);
         }
     }
 
-    /// Whether no process is left.
+    /// Returns whether no process is left.
     pub(super) fn is_gone(&self) -> bool {
         self.members.iter().all(|member| matches!(member.state, State::Ended(_)))
     }
@@ -312,7 +314,8 @@ impl<'a> Instances<'a> {
     }
 }
 
-/// Whether somebody killed it, or the system: by a signal, or with the status that a shell has for that of its command.
+/// Returns whether the process was killed: by a signal, or with the exit status by which a shell reports the same for
+/// its command.
 fn was_killed(ending: &Ending) -> bool {
     match ending {
         Ending::Killed(_) => true,
@@ -321,7 +324,7 @@ fn was_killed(ending: &Ending) -> bool {
     }
 }
 
-/// What an instance may have died of.
+/// Returns the message on which an instance may have died, in words.
 fn suspect(Standing { given, answered, .. }: Standing, numbering: &Numbering, names: &Names) -> String {
     match (numbering.number_of(answered), given.saturating_sub(answered)) {
         (Some(number), 1) => format!("perhaps of {}", names.of(number)),
@@ -332,7 +335,7 @@ fn suspect(Standing { given, answered, .. }: Standing, numbering: &Numbering, na
     }
 }
 
-/// The last connection to the boundary before an instance, and to the one behind it.
+/// Returns the last connection to the boundary before an instance, and to the boundary behind it.
 fn last_connections(launcher: &Launcher, stage: usize, instance: usize) -> [Option<ConnectionId>; 2] {
     let last = |peers: Vec<PeerInfo>, endpoint: &str| {
         let here = peers.into_iter().filter(|peer| peer.endpoint == endpoint);
@@ -343,7 +346,7 @@ fn last_connections(launcher: &Launcher, stage: usize, instance: usize) -> [Opti
     [last(push.peers(), inlet), behind.and_then(|(pull, outlets)| last(pull.peers(), &outlets[instance]))]
 }
 
-/// The executable that stages are started with.
+/// Returns the executable that stages are started with.
 pub(super) fn executable(given: Option<&PathBuf>) -> Result<PathBuf, RunError> {
     match given {
         Some(path) => Ok(path.clone()),
@@ -351,7 +354,7 @@ pub(super) fn executable(given: Option<&PathBuf>) -> Result<PathBuf, RunError> {
     }
 }
 
-/// What a stage wrote, without what would move a terminal's cursor: control characters are written out.
+/// Escapes control characters in the output of a stage, which would move a terminal's cursor.
 fn on_one_line(text: &str) -> String {
     let escaped = |character: char| match character.is_control() {
         true => character.escape_default().collect(),

@@ -1,17 +1,16 @@
 //! Running a topology: its stages as processes, this process as the hub between them.
 //!
-//! Between two stages (and at both ends) stands a *boundary*, one thread that takes the results of
-//! the stage before it in order of arrival and hands them to the instances of the stage after it,
-//! strictly one after another. It holds a PULL socket and one PUSH socket for each instance. What is on its way is bounded
-//! by the sockets' marks.
+//! Between two stages, and at both ends, stands a *boundary*. It is a thread that takes the results of the stage before
+//! in order of arrival, and hands them to the instances of the stage after, strictly in turn. It holds a PULL socket
+//! and one PUSH socket for each instance. The sockets' marks bound the messages on their way.
 //!
-//! Where instances settle (all but someone else's programs), a boundary keeps what it gave an instance until the boundary
-//! behind the stage has passed the result on. An instance that was killed is started again, and connects to the same
-//! endpoints: it is given once more what is not settled, and a result that has come already is dropped. So all that was given
-//! and has no result is kept.
+//! Instances settle their messages, except for programs of other projects. A boundary keeps a message of a settling
+//! instance until the boundary behind the stage has passed the result on. A killed instance is started again, and
+//! connects to the same endpoints. It is given the unsettled messages once more, and a repeated result is dropped. No
+//! message without a result is lost.
 //!
 //! Reading order: `runner` (the phases of a run), `boundary`, `fan`, `results`, `instances` and `child` (the
-//! processes), `input`, `output`, `tally` (what is counted), [`RunReport`].
+//! processes), `input`, `output`, `tally` (the counts), [`RunReport`].
 
 mod boundary;
 mod child;

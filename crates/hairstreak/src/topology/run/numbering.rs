@@ -1,14 +1,15 @@
-//! `Numbering`: which message each task is that an instance was given.
+//! `Numbering`: the message of each task that an instance was given.
 //!
-//! Instances take turns, so that from one task to the next it is a fixed step, unless an instance was passed over: only
-//! where a new stretch begins something is noted.
+//! Instances take turns, so that the number of the message grows by a fixed step from task to task. Only when an
+//! instance was passed over, a new stretch begins and is noted.
 //!
 //! - `Names`: the name of a message of a boundary in reports.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Stretches at which those that are answered are forgotten, the first time; from then on when they have doubled.
+/// Number of stretches at which answered stretches are forgotten for the first time. Later they are forgotten whenever
+/// the number has doubled.
 const STRETCHES_MANY: usize = 1024;
 
 /// The numbers of the messages of one instance, counted from 1 at its boundary.
@@ -19,14 +20,15 @@ pub(super) struct Numbering {
 
 #[derive(Debug, Default)]
 struct Stretches {
-    /// The first task of each, and its message.
+    /// The first task of each stretch, and its message.
     starts: Vec<(u64, u64)>,
     step: u64,
     many: usize,
 }
 
 impl Numbering {
-    /// From this task on messages are `number`, `number + step` and so on. Of those below `answered`, all of which have their results, nobody will ask.
+    /// Begins a stretch: from `task` on, messages are `number`, `number + step` and so on. All tasks below `answered`
+    /// have their results, and their messages are not asked for.
     pub(super) fn begin(&self, task: u64, number: u64, step: u64, answered: u64) {
         let mut stretches = self.lock();
         stretches.step = step;
@@ -38,7 +40,7 @@ impl Numbering {
         }
     }
 
-    /// The number of the message that is this task, if it is known.
+    /// Returns the number of the message of this task, if it is known.
     pub(super) fn number_of(&self, task: u64) -> Option<u64> {
         let stretches = self.lock();
         let at = stretches.starts.partition_point(|(first, _)| *first <= task).checked_sub(1)?;
@@ -63,7 +65,7 @@ pub(super) enum Names {
 }
 
 impl Names {
-    /// The name of message `number`.
+    /// Returns the name of message `number`.
     pub(super) fn of(&self, number: u64) -> String {
         match self {
             Names::Numbered => format!("message {number}"),

@@ -1,4 +1,4 @@
-//! How to run, and who watches.
+//! `RunOptions` and `Observer`: the options of a run, and its listener.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use std::time::Duration;
 
 use hairstreak_process::ProcessGroups;
 
-/// How to run a topology.
+/// The options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// The executable that stages are started with. It must hand its arguments after `stage` to
-    /// [`stage::main`](crate::topology::stage::main), as `hairstreak` does. `None` is this process's own.
+    /// [`stage::main`](crate::topology::stage::main), as `hairstreak` does. `None`: this process's own executable.
     pub stage_executable: Option<PathBuf>,
-    /// How long all instances may take to connect.
+    /// Longest time for all instances to connect.
     pub connect_timeout: Duration,
-    /// Set by a program that is nothing but a runner: what loses its parent among the processes of the run is
-    /// adopted by this process, and in the end every child that this process has is killed.
+    /// Set by a program that is nothing but a runner. This process then adopts processes of the run that lose their
+    /// parent. At the end it kills every child that it has.
     pub adopts: bool,
-    /// Set to `true`, from any thread, it ends the run with [`RunError::Stopped`](super::RunError::Stopped).
+    /// Ends the run with [`RunError::Stopped`](super::RunError::Stopped) when it is set to `true`, from any thread.
     pub stop: Arc<AtomicBool>,
     /// The process groups of the stages while they run, for a program that stops and continues them with itself.
     pub groups: ProcessGroups,
@@ -36,50 +36,50 @@ impl Default for RunOptions {
     }
 }
 
-/// What is told about a run while it goes on, from the thread that called
-/// [`run`](super::run). A `()` does not listen.
+/// Listens to a run while it goes on, in the thread that called [`run`](super::run). A `()` does not listen.
 pub trait Observer {
-    /// How far the run is, some ten times a second from its first message on.
+    /// Reports the progress of the run, about ten times a second from its first message on.
     fn progress(&mut self, _progress: &Progress) {}
 
-    /// An instance was killed, as `how` says, and is started again: what it had is done once more.
+    /// Reports that an instance was killed, as `how` says, and is started again. Its messages without a result are done
+    /// once more.
     fn restart(&mut self, _stage: &str, _instance: u32, _how: &str) {}
 
-    /// A line that an instance wrote to its standard error.
+    /// Reports a line that an instance wrote to its standard error.
     fn stage_line(&mut self, _stage: &str, _instance: u32, _line: &str) {}
 }
 
 impl Observer for () {}
 
-/// How far a run is.
+/// The progress of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
-    /// Since the first message was sent.
+    /// Time since the first message was sent.
     pub elapsed: Duration,
     /// Results that arrived.
     pub messages: u64,
-    /// Messages there will be, once that is known.
+    /// Total number of messages, once it is known.
     pub messages_total: Option<u64>,
     /// Results a second, so far.
     pub rate_per_s: f64,
-    /// What the plan says for this run, if it says something.
+    /// Rate that the plan predicts for this run, if there is a prediction.
     pub predicted_per_s: Option<f64>,
-    /// Stage by stage, in order.
+    /// The stages, in order.
     pub stages: Vec<StageProgress>,
-    /// The stage that holds the others up, as an index: the last one that has more messages than
-    /// its instances have in hand.
+    /// Index of the stage that holds the others up: the last stage that has more messages than its instances have in
+    /// hand.
     pub slowest: usize,
 }
 
-/// How far one stage is.
+/// The progress of one stage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StageProgress {
-    /// Its name.
+    /// The name of the stage.
     pub name: String,
-    /// Messages it was given.
+    /// Messages given to the stage.
     pub given: u64,
-    /// Results it gave.
+    /// Results that the stage gave.
     pub processed: u64,
-    /// Results a second since it got its first message.
+    /// Results a second since the first message of the stage.
     pub rate_per_s: f64,
 }

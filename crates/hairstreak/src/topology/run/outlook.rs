@@ -1,24 +1,24 @@
-//! How far a run is, beside what its plan says.
+//! `Outlook`: the progress of a run, beside the prediction of its plan.
 
 use hairstreak_model::{Load, plan, simulate};
 
 use super::options::{Progress, StageProgress};
 use super::tally::Tally;
-use crate::topology::definition::Topology;
+use crate::topology::Topology;
 
-/// What the plan says, kept for the whole run.
+/// The prediction of the plan, kept for the whole run.
 pub(super) struct Outlook {
     predicted_per_s: Option<f64>,
 }
 
-/// So many messages of this topology's input.
+/// Returns the load of this number of messages of the topology's input.
 pub(super) fn load(topology: &Topology, messages: u64) -> Load {
     let load = Load::of(messages);
     Load { size: topology.message_size().unwrap_or(load.size), ..load }
 }
 
 impl Outlook {
-    /// For so many messages, or for an endless stream of them.
+    /// Predicts the rate for this number of messages, or for an endless stream of them.
     pub(super) fn of(topology: &Topology, messages: Option<u64>) -> Outlook {
         let pipeline = topology.pipeline().ok();
         let predicted_per_s = pipeline.and_then(|pipeline| match messages {

@@ -18,22 +18,22 @@ use super::input::{Identity, Reader};
 use crate::topology::definition::{Framing, Output, Stream};
 use crate::topology::framing::write_message;
 
-/// How often a wait for somebody who reads a pipe looks whether the run goes on.
+/// Interval at which a wait for the reader of a pipe checks whether the run goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// An opened output.
 pub(super) struct Writer {
-    /// `None` discards.
+    /// `None` discards results.
     to: Option<BufWriter<PatientOutput>>,
     framing: Framing,
     path: PathBuf,
-    /// Whether someone may be looking.
+    /// A person may be watching.
     live: bool,
 }
 
 impl Writer {
-    /// Creates the file, or empties it unless it is one of `input`'s. A pipe is waited with until somebody reads it, or
-    /// `stopped` says why not.
+    /// Creates the file, or empties it unless it is a file of `input`. Waits for a reader of a pipe until `stopped`
+    /// returns an error.
     pub(super) fn open(
         output: &Output,
         input: &Reader,
@@ -78,7 +78,7 @@ impl Writer {
         })
     }
 
-    /// Writes a batch of results, the first of them number `number`.
+    /// Writes a batch of results. The first has the number `number`.
     pub(super) fn write(&mut self, batch: &[Message], number: u64) -> Result<(), RunError> {
         let Some(writer) = &mut self.to else { return Ok(()) };
         for (message, number) in batch.iter().zip(number..) {
@@ -94,14 +94,14 @@ impl Writer {
         if self.live { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what is still held back.
+    /// Writes gathered results.
     pub(super) fn flush(&mut self) -> Result<(), RunError> {
         let Some(writer) = &mut self.to else { return Ok(()) };
         writer.flush().map_err(|source| RunError::Output { path: self.path.clone(), source })
     }
 }
 
-/// Opens or creates the file, if it is not a pipe that nobody reads.
+/// Opens or creates the file. Returns `None` for a pipe without a reader.
 fn open_if_read(path: &Path) -> io::Result<Option<File>> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let opened = File::options().write(true).create(true).truncate(false).custom_flags(flags).open(path);

@@ -1,4 +1,4 @@
-//! `PatientFile`: a file that may let its reader wait for ever, as a pipe does, and a run that may end meanwhile.
+//! `PatientFile`: a file whose reader may wait for ever, such as a pipe, in a run that may end meanwhile.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -12,17 +12,17 @@ use rustix::fs::OFlags;
 
 use super::tally::Tally;
 
-/// How often a wait looks whether the run goes on.
+/// Interval at which a wait checks whether the run goes on.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A file whose reader is waited with until the run is abandoned: then reading it is an error.
+/// A file whose reader waits until the run is abandoned. Reading it is an error then.
 pub(super) struct PatientFile {
     file: File,
     tally: Arc<Tally>,
 }
 
 impl PatientFile {
-    /// Opens it, and waits for nobody: a pipe may have no writer yet.
+    /// Opens a file without waiting: a pipe may have no writer yet.
     pub(super) fn open(path: &Path, tally: &Arc<Tally>) -> io::Result<PatientFile> {
         // A pipe without a writer is at its end for `read`, but `poll` waits for the first one.
         let flags = OFlags::NONBLOCK.bits() as i32;
@@ -30,7 +30,7 @@ impl PatientFile {
         Ok(PatientFile::new(file, tally))
     }
 
-    /// One that is open already, perhaps in other processes too.
+    /// Takes a file that is open already, perhaps in other processes too.
     pub(super) fn new(file: File, tally: &Arc<Tally>) -> PatientFile {
         PatientFile { file, tally: Arc::clone(tally) }
     }
@@ -39,7 +39,7 @@ impl PatientFile {
         &self.file
     }
 
-    /// Waits a moment: is there something to read, or the end?
+    /// Waits a moment. Returns whether there is something to read, or the end.
     fn is_ready(&self) -> io::Result<bool> {
         let mut files = [PollFd::new(&self.file, PollFlags::IN)];
         let look = Timespec { tv_sec: 0, tv_nsec: LOOK.as_nanos() as i64 };
@@ -60,7 +60,7 @@ impl Read for PatientFile {
                 continue;
             }
             match self.file.read(buffer) {
-                // Somebody else was quicker.
+                // Another reader was quicker.
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 read => return read,
             }

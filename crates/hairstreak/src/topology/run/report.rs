@@ -1,13 +1,13 @@
-//! What a run measured.
+//! `RunReport`: the measurements of a run.
 
 use hairstreak_model::{plan, simulate};
 use serde::Serialize;
 
 use super::outlook::load;
 use super::tally::Tally;
-use crate::topology::definition::Topology;
+use crate::topology::Topology;
 
-/// What a run measured, beside what the plan says.
+/// The measurements of a run, beside the predictions of the plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunReport {
     /// Results that arrived.
@@ -16,34 +16,33 @@ pub struct RunReport {
     pub elapsed_s: f64,
     /// `messages / elapsed_s`.
     pub throughput_per_s: f64,
-    /// What the plan says for so many messages, the fill of the pipeline and its last round
-    /// included; none where the time of some stage is not known.
+    /// Rate that the plan predicts for this number of messages, including the fill of the pipeline and its last round.
+    /// `None` if the time of a stage is unknown.
     pub predicted_per_s: Option<f64>,
-    /// What the plan says for a pipeline that is always full.
+    /// Rate that the plan predicts for a pipeline that is always full.
     pub steady_per_s: Option<f64>,
     /// The stage with the lowest rate.
     pub slowest: Option<String>,
-    /// Stage by stage, in order.
+    /// The stages, in order.
     pub stages: Vec<StageReport>,
 }
 
-/// What a run measured of one stage.
+/// The measurements of one stage.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StageReport {
-    /// Its name.
+    /// The name of the stage.
     pub name: String,
-    /// How many of it there were.
+    /// Number of instances.
     pub instances: u32,
-    /// Results it gave.
+    /// Results that the stage gave.
     pub processed: u64,
     /// Results a second between its first message and its last result.
     pub rate_per_s: f64,
-    /// What the plan says all its instances can do.
+    /// Rate that the plan predicts for all its instances together.
     pub planned_per_s: Option<f64>,
-    /// How often instances of it were killed and started again.
+    /// Number of times that its instances were killed and started again.
     pub restarts: u64,
-    /// Messages given to each instance, in order of their numbers; in a complete run each of them
-    /// was processed.
+    /// Messages given to each instance, in the order of their numbers. In a complete run each of them was processed.
     pub given: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
-//! `Results`: what the instances of a stage send, each result once.
+//! `Results`: the results of a stage's instances, each once.
 //!
-//! An instance that is started again does once more what the one before had not settled, though its result may have come.
-//! What names a result is the task that it is of: the epoch is the instance's, the sequence counts what it was given.
+//! A restarted instance repeats tasks that the earlier process had not settled, though their results may have come. The
+//! name of a result is its task: the epoch belongs to the instance, and the sequence counts the messages that it was
+//! given.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,25 +16,25 @@ use super::tally::Tally;
 use crate::topology::definition::Stage;
 use crate::topology::stage::{plain, settled};
 
-/// Results taken at once while more are there, and their bytes.
+/// Largest number of results taken at once, and of their bytes.
 const BATCH_COUNT: usize = 1024;
 const BATCH_SIZE: usize = 1 << 20;
-/// How often a wait for results looks whether the run is still wanted or was the last result's.
+/// Interval at which a wait for results checks whether more results are wanted.
 const WAIT: Duration = Duration::from_millis(50);
 
-/// The socket that a stage's results come to.
+/// The socket that receives a stage's results.
 pub(super) struct Results {
     stage: usize,
     name: String,
     pull: Pull,
     tally: Arc<Tally>,
-    /// Tasks of each instance that have their result; `None` where nothing settles.
+    /// Tasks of each instance that have their result; `None` for a stage that does not settle.
     answered: Option<Vec<Ranges>>,
-    /// What was taken last and is not passed on.
+    /// The batch that was taken last and is not passed on.
     batch: Option<Batch>,
 }
 
-/// Why there is no such socket.
+/// An error of opening the socket.
 #[derive(Debug, Error)]
 pub(super) enum ResultsError {
     #[error(transparent)]
@@ -43,7 +44,7 @@ pub(super) enum ResultsError {
 }
 
 impl Results {
-    /// Listens at `endpoint` once for each instance of the stage with that index, and returns where that is.
+    /// Listens at `endpoint` once for each instance of the stage with this index. Returns the bound endpoints.
     pub(super) fn open(
         context: &Context,
         (index, stage): (usize, &Stage),
@@ -60,12 +61,12 @@ impl Results {
         Ok((results, endpoints))
     }
 
-    /// The socket itself.
+    /// Returns the socket.
     pub(super) fn pull(&self) -> &Pull {
         &self.pull
     }
 
-    /// The stage's name.
+    /// Returns the stage's name.
     pub(super) fn stage_name(&self) -> &str {
         &self.name
     }
@@ -91,7 +92,7 @@ impl Results {
         Ok(())
     }
 
-    /// Drops what has come before.
+    /// Drops results that came before.
     fn keep_new(&mut self, received: Batch, batch: &mut Vec<Message>) -> Result<(), RunError> {
         let Some(answered) = &mut self.answered else { return Ok(()) };
         let unknown = || RunError::Hub(format!("stage \"{}\" sent a result of no message", self.name));
@@ -123,14 +124,14 @@ impl Results {
         Ok(())
     }
 
-    /// What was taken is passed on: it need not come again.
+    /// Settles the batch that was taken and is passed on, so that it does not come again.
     pub(super) fn accept(&mut self) {
         if let Some(batch) = self.batch.take() {
             self.pull.accept_batch(&batch);
         }
     }
 
-    /// Whether a stage went on sending after all its results were in. What settles may well send one again.
+    /// Returns whether a stage went on sending after all its results were in. A stage that settles may repeat a result.
     pub(super) fn has_surplus(&self) -> bool {
         self.answered.is_none() && self.pull.try_recv().is_ok()
     }

@@ -20,26 +20,26 @@ use super::outlook::Outlook;
 use super::output::Writer;
 use super::report::RunReport;
 use super::tally::Tally;
-use crate::topology::definition::{Stage, Topology};
+use crate::topology::Topology;
+use crate::topology::definition::Stage;
 use crate::topology::stage;
 
-/// Events that wait to be looked at; then whoever has another one waits, a stage that floods its standard error too.
+/// Limit of the events that wait to be handled. Above it, senders of events wait, including a stage that floods its
+/// standard error.
 const EVENTS_MAX: usize = 1024;
-/// Between two looks at the progress, the stop flag and those who are late.
+/// Interval at which progress, the stop flag and late instances are checked.
 const TICK: Duration = Duration::from_millis(100);
-/// Between two looks whether all instances are connected.
+/// Interval at which the connections of all instances are checked.
 const CONNECT_TICK: Duration = Duration::from_millis(5);
-/// How long processes may take to end by themselves.
+/// Time that processes have to end by themselves.
 const ENDING_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Starts the stages of `topology` as processes, passes its input through them and returns what was
-/// measured. When it returns, none of these processes is left, nor what they started, in whatever process
-/// group or session. If a stage's own process was killed by SIGKILL, what it started is found only with
-/// [`RunOptions::adopts`].
+/// Starts the stages of `topology` as processes, passes its input through them and returns the measurements. When it
+/// returns, none of these processes is left, and none of their descendants, in any process group or session. If a
+/// stage's own process was killed by SIGKILL, its descendants are found only with [`RunOptions::adopts`].
 ///
-/// The kernel ends them should the calling *thread* die before, so call it from one that lives as long
-/// as the run does. A topology that writes to a pipe which nobody reads leaves behind a thread that
-/// waits there if the run fails.
+/// The kernel ends the processes if the calling *thread* dies, so call this function from a thread that lives as long
+/// as the run. If a run fails whose output is a pipe without a reader, a thread that waits there is left behind.
 pub fn run(
     topology: &Topology,
     options: &RunOptions,
@@ -66,7 +66,8 @@ pub fn run(
     let instances = Instances::new(topology);
     let mut run =
         Run { topology, options, observer, tally, events, starters, instances, outlook, bystanders };
-    // It has the last sender of events but those of processes and boundaries: all have ended when events do.
+    // The launcher has the last sender of events, except those of processes and boundaries. All have ended when the
+    // events end.
     let done = run.ends().and_then(|ends| {
         let launcher = Launcher { executable, ends, events: sender, groups: options.groups.clone() };
         run.instances.start(&launcher)?;
@@ -78,8 +79,8 @@ pub fn run(
     done.and(ended).map(|()| RunReport::of(topology, &run.tally))
 }
 
-/// Starts one thread for each boundary: between each two stages, and at both ends. Each goes on when
-/// told so and ends when its sender here is dropped.
+/// Starts a thread for each boundary: between two stages, and at both ends. Each goes on when told so, and ends when
+/// its sender here is dropped.
 fn start_boundaries(
     topology: &Topology,
     reader: Reader,
@@ -110,16 +111,16 @@ struct Run<'a> {
     observer: &'a mut dyn Observer,
     tally: Arc<Tally>,
     events: Receiver<Event>,
-    /// One for each boundary's thread.
+    /// A sender for each boundary's thread.
     starters: Vec<Sender<()>>,
     instances: Instances<'a>,
     outlook: Outlook,
-    /// Where descendants are adopted: those that are none of the run's.
+    /// Descendants that do not belong to the run, if descendants are adopted.
     bystanders: Option<Bystanders>,
 }
 
 impl Run<'_> {
-    /// The sockets of all boundaries, in order.
+    /// Returns the sockets of all boundaries, in order.
     fn ends(&mut self) -> Result<Vec<Ends>, RunError> {
         let mut all: Vec<Option<Ends>> = self.starters.iter().map(|_| None).collect();
         while all.iter().any(Option::is_none) {
@@ -150,7 +151,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The first instance that is not connected, and to what.
+    /// Returns the first instance that is not connected, and the variable of the missing connection.
     fn unconnected(&self, ends: &[Ends]) -> Option<(usize, usize, &'static str)> {
         for (index, _) in self.topology.stages.iter().enumerate() {
             let waits = |(push, _): &(hairstreak_socket::Push, String)| push.peers().is_empty();
@@ -170,7 +171,7 @@ impl Run<'_> {
     /// Lets messages flow until the last result is in.
     fn flow(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         for boundary in &self.starters {
-            // A boundary that is gone has said why.
+            // A boundary that is gone has reported the reason.
             let _ = boundary.send(());
         }
         let mut next_tick = Instant::now() + TICK;
@@ -188,7 +189,7 @@ impl Run<'_> {
         }
     }
 
-    /// All results are in: waits until every process has ended as it should.
+    /// Waits until every process has ended as it should. All results are in.
     fn dismiss(&mut self, launcher: &Launcher) -> Result<(), RunError> {
         let deadline = Instant::now() + ENDING_TIMEOUT;
         self.instances.dismiss();
@@ -200,8 +201,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whatever happened, no process is left after this, and no thread but one that waits for its output to
-    /// be read. A stage that sent more than it should is noticed here.
+    /// Ends the run in every case. No process is left after this, and no thread except a thread that waits for the
+    /// reader of its output. Notices a stage that sent too many results.
     fn end(&mut self) -> Result<(), RunError> {
         self.tally.abandon();
         self.instances.signal(Signal::TERM);
@@ -211,7 +212,7 @@ impl Run<'_> {
             match (Instant::now() >= deadline, released) {
                 (true, true) => self.instances.signal(Signal::KILL),
                 (true, false) => {
-                    // First by way of the stages' processes: they know what left their groups.
+                    // First through the stages' processes, which know the processes that left their groups.
                     self.instances.release();
                     (released, deadline) = (true, Instant::now() + ENDING_TIMEOUT);
                 }
@@ -235,7 +236,7 @@ impl Run<'_> {
         }
     }
 
-    /// Waits for an event that long at most and does what it asks for.
+    /// Waits for an event, at most `timeout`, and handles it.
     fn next_event(&mut self, launcher: &Launcher, timeout: Duration) -> Result<Happened, RunError> {
         if self.options.stop.load(Ordering::Relaxed) {
             return Err(RunError::Stopped(Box::new(RunReport::of(self.topology, &self.tally))));
@@ -272,7 +273,7 @@ impl Run<'_> {
     }
 }
 
-/// What those who wait for an event act on themselves.
+/// Events on which callers of `next_event` act themselves.
 #[derive(PartialEq)]
 enum Happened {
     Nothing,

@@ -1,4 +1,4 @@
-//! What the boundaries count and when things happened, readable from other threads at any time.
+//! `Tally`: the counts and times of the boundaries, readable from other threads at any time.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,9 +8,9 @@ use super::numbering::Numbering;
 
 /// The counts of one run.
 pub(super) struct Tally {
-    /// When the first message was sent. All times below are nanoseconds since then.
+    /// Time of the first message. All times below are nanoseconds since then.
     started: OnceLock<Instant>,
-    /// How many messages there are, known by the time the last one is sent.
+    /// Number of messages, known by the time the last message is sent.
     total: OnceLock<u64>,
     stages: Vec<StageTally>,
     abandoned: AtomicBool,
@@ -19,7 +19,7 @@ pub(super) struct Tally {
 /// The counts of one stage.
 pub(super) struct StageTally {
     instances: Vec<InstanceTally>,
-    /// What names the tasks of each instance, where they settle.
+    /// The epochs that name the tasks of each instance, if the stage settles.
     epochs: OnceLock<Vec<u64>>,
     processed: AtomicU64,
     restarts: AtomicU64,
@@ -33,14 +33,14 @@ pub(super) struct InstanceTally {
     given: AtomicU64,
     answered: AtomicU64,
     answered_below: AtomicU64,
-    /// Which messages it was given.
+    /// The messages that the instance was given.
     pub(super) numbering: Numbering,
 }
 
 const NEVER: u64 = u64::MAX;
 
 impl Tally {
-    /// For stages of so many instances each.
+    /// Returns the counts of a run whose stages have these numbers of instances.
     pub(super) fn new(instances: impl IntoIterator<Item = u32>) -> Tally {
         let stage = |instances| StageTally {
             instances: (0..instances).map(|_| InstanceTally::default()).collect(),
@@ -62,7 +62,7 @@ impl Tally {
         &self.stages[index]
     }
 
-    /// The clock starts, unless it already runs.
+    /// Starts the clock, unless it already runs.
     pub(super) fn start(&self) {
         self.started.get_or_init(Instant::now);
     }
@@ -79,17 +79,17 @@ impl Tally {
         self.total.get().copied()
     }
 
-    /// Results of the last stage.
+    /// Returns the number of results of the last stage.
     pub(super) fn messages(&self) -> u64 {
         self.stages.last().map_or(0, StageTally::processed)
     }
 
-    /// From the first message to the last result so far.
+    /// Returns the time from the first message to the last result so far.
     pub(super) fn elapsed(&self) -> Duration {
         self.stages.last().map_or(Duration::ZERO, StageTally::last_result)
     }
 
-    /// Nobody wants results any more; boundaries stop where they are.
+    /// Notes that results are not wanted any more. Boundaries stop where they are.
     pub(super) fn abandon(&self) {
         self.abandoned.store(true, Ordering::Relaxed);
     }
@@ -98,7 +98,7 @@ impl Tally {
         self.abandoned.load(Ordering::Relaxed)
     }
 
-    /// An instance is about to be given a message.
+    /// Notes that an instance is about to be given a message.
     pub(super) fn giving(&self, stage: usize, instance: usize) {
         let stage = &self.stages[stage];
         stage.instances[instance].given.fetch_add(1, Ordering::Relaxed);
@@ -107,19 +107,19 @@ impl Tally {
         }
     }
 
-    /// It could not be given to it.
+    /// Notes that the message could not be given to the instance.
     pub(super) fn not_given(&self, stage: usize, instance: usize) {
         self.stages[stage].instances[instance].given.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Results of a stage arrived just now.
+    /// Notes that results of a stage arrived just now.
     pub(super) fn processed(&self, stage: usize, count: u64) {
         let stage = &self.stages[stage];
         stage.processed.fetch_add(count, Ordering::Relaxed);
         stage.last_result_ns.store(self.since_start_ns(), Ordering::Relaxed);
     }
 
-    /// New results of an instance arrived just now; all its tasks below that have theirs.
+    /// Notes that new results of an instance arrived just now, and that all its tasks below `below` have their results.
     pub(super) fn answered(&self, stage: usize, instance: usize, count: u64, below: u64) {
         let tally = &self.stages[stage].instances[instance];
         tally.answered_below.store(below, Ordering::Relaxed);
@@ -127,12 +127,12 @@ impl Tally {
         self.processed(stage, count);
     }
 
-    /// An instance is started again.
+    /// Notes that an instance is started again.
     pub(super) fn restarted(&self, stage: usize) {
         self.stages[stage].restarts.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Whether the stage was given all messages there are.
+    /// Returns whether the stage was given all messages.
     pub(super) fn all_given(&self, stage: usize) -> bool {
         self.total().is_some_and(|total| self.stages[stage].given() == total)
     }
@@ -155,12 +155,12 @@ impl StageTally {
         &self.instances[instance]
     }
 
-    /// Said once, before any of them is given a message.
+    /// Sets the epochs of the instances, once, before any of them is given a message.
     pub(super) fn set_epochs(&self, epochs: Vec<u64>) {
         self.epochs.get_or_init(|| epochs);
     }
 
-    /// The instance whose tasks have this epoch.
+    /// Returns the instance whose tasks have this epoch.
     pub(super) fn instance_of(&self, epoch: u64) -> Option<usize> {
         self.epochs.get()?.iter().position(|&other| other == epoch)
     }
@@ -169,17 +169,17 @@ impl StageTally {
         self.processed.load(Ordering::Relaxed)
     }
 
-    /// How often an instance was started again.
+    /// Returns the number of times that an instance was started again.
     pub(super) fn restarts(&self) -> u64 {
         self.restarts.load(Ordering::Relaxed)
     }
 
-    /// When the latest result came, since the start.
+    /// Returns the time of the latest result, since the start.
     pub(super) fn last_result(&self) -> Duration {
         Duration::from_nanos(self.last_result_ns.load(Ordering::Relaxed))
     }
 
-    /// Results a second between the first message given and the last result.
+    /// Returns the results a second between the first message given and the last result.
     pub(super) fn rate_per_s(&self) -> f64 {
         let first = self.first_given_ns.load(Ordering::Relaxed);
         let last = self.last_result_ns.load(Ordering::Relaxed);
@@ -188,17 +188,17 @@ impl StageTally {
 }
 
 impl InstanceTally {
-    /// Messages that it was given.
+    /// Returns the number of messages that the instance was given.
     pub(super) fn given(&self) -> u64 {
         self.given.load(Ordering::Relaxed)
     }
 
-    /// How many of them have their result; counted where results settle.
+    /// Returns the number of these that have their result; counted only where results settle.
     pub(super) fn answered(&self) -> u64 {
         self.answered.load(Ordering::Relaxed)
     }
 
-    /// All its tasks below have their result.
+    /// Returns the task below which all tasks of the instance have their result.
     pub(super) fn answered_below(&self) -> u64 {
         self.answered_below.load(Ordering::Relaxed)
     }

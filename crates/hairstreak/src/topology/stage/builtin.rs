@@ -15,17 +15,17 @@ use super::environment::sockets;
 use super::lifeline;
 use crate::calibration::burn;
 
-/// Messages taken at once while more are there.
+/// Largest number of messages taken at once.
 const BATCH_COUNT: usize = 1024;
 
-/// Waits `time` for each message, on average, before it passes it on. Ends only with the runner.
+/// Waits `time` for each message, on average, before passing it on. Ends only with the runner.
 pub(super) fn sleep(time: Duration, distribution: Distribution) -> Ending {
     // The kernel may otherwise delay the end of a wait by 50 us, to save wake-ups.
     let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
     serve_each(time, distribution, thread::sleep)
 }
 
-/// Computes `time` for each message, on average, before it passes it on. Ends only with the runner.
+/// Computes `time` for each message, on average, before passing it on. Ends only with the runner.
 pub(super) fn spin(time: Duration, distribution: Distribution) -> Ending {
     serve_each(time, distribution, |time| {
         burn(time);
@@ -48,7 +48,7 @@ pub(super) fn echo() -> Ending {
     serve(|messages, push| push.send_all(messages).map(drop).map_err(Ending::fault))
 }
 
-/// Has `work` send a result for each of some messages, again and again.
+/// Calls `work` with messages, again and again. It sends a result for each of them.
 fn serve(work: impl Fn(&[Message], &Push) -> Result<(), Ending>) -> Ending {
     if let Err(error) = lifeline::hold() {
         return Ending::fault(error);

@@ -1,4 +1,4 @@
-//! How a stage instance ended, and the line in which its process tells the runner.
+//! `Ending`: the end of a stage instance, and the line with which its process reports it to the runner.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -6,14 +6,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::sync::Once;
 
-/// How a stage instance ended.
+/// The end of a stage instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::topology) enum Ending {
-    /// With this exit status.
+    /// The process exited with this status.
     Exited(i32),
-    /// By this signal.
+    /// This signal ended the process.
     Killed(i32),
-    /// Its process found something wrong with it.
+    /// The process found this fault.
     Fault(String),
 }
 
@@ -22,17 +22,18 @@ impl Ending {
         Ending::Fault(error.to_string())
     }
 
-    /// Tells the runner, unless it was told an ending already: what ends while all is taken down did not end by itself.
+    /// Reports the ending to the runner, unless an ending was reported already: during the teardown, processes do not
+    /// end by themselves.
     pub(super) fn tell(&self) {
         static TOLD: Once = Once::new();
         TOLD.call_once(|| {
             let mut stdout = io::stdout();
-            // The runner may be gone; then nobody reads how this ended.
+            // The runner may be gone. Then the line has no reader.
             let _ = writeln!(stdout, "{}", self.line()).and_then(|()| stdout.flush());
         });
     }
 
-    /// The line for the runner.
+    /// Returns the line for the runner.
     fn line(&self) -> String {
         match self {
             Ending::Exited(status) => format!("exited {status}"),
@@ -41,7 +42,7 @@ impl Ending {
         }
     }
 
-    /// The ending that [`Ending::line`] wrote.
+    /// Reads a line that [`Ending::line`] wrote.
     pub(in crate::topology) fn from_line(line: &str) -> Option<Ending> {
         let (kind, rest) = line.trim_end().split_once(' ')?;
         match kind {

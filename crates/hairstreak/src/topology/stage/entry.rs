@@ -16,9 +16,8 @@ use super::environment::{bound_to_this_process, exec};
 use super::role::Role;
 use super::{builtin, filter, lifeline};
 
-/// What `hairstreak stage` does; `arguments` are those after `stage`. An executable that
-/// [`run`](crate::topology::run) is told to start its stages with calls this for the argument
-/// `stage` before it does anything else.
+/// Runs `hairstreak stage`. `arguments` are the arguments after `stage`. [`run`](crate::topology::run) starts stages
+/// with an executable, which calls this function before anything else if its first argument is `stage`.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let ending = match Role::from_arguments(arguments) {
         Some(Role::Sleep(time, distribution)) => builtin::sleep(time, distribution),
@@ -34,7 +33,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs `command` to its end. What it prints goes to this process's standard error.
+/// Runs `command` to its end. Its output goes to this process's standard error.
 pub(super) fn program(command: Vec<OsString>) -> Ending {
     run(command).unwrap_or_else(Ending::fault)
 }

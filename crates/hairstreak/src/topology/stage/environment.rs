@@ -1,6 +1,7 @@
-//! The surroundings of a stage's process: its environment variables, its sockets and their options, and its command, which dies with it.
+//! The environment of a stage's process: its variables, its sockets and their options, and its command, which dies with
+//! it.
 //!
-//! The variables [`IN`] and [`OUT`] are those that foreign programs rely on.
+//! Foreign programs rely on the variables [`IN`] and [`OUT`].
 
 use std::ffi::OsString;
 use std::fmt;
@@ -16,18 +17,17 @@ use super::ending::Ending;
 use super::role::Role;
 use crate::topology::definition::MESSAGES_MAX;
 
-/// The status of a command that cannot be started, as in a shell.
+/// The exit status of a command that cannot be started, as in a shell.
 const NOT_STARTED: u8 = 127;
 
-/// The command, by way of [`exec`] in a process of this executable.
+/// Returns a command that runs `command` by way of [`exec`], in a process of this executable.
 pub(super) fn bound_to_this_process(command: Vec<OsString>) -> io::Result<Command> {
     let mut bound = Command::new(std::env::current_exe()?);
     bound.args(Role::Exec(std::process::id(), command).arguments());
     Ok(bound)
 }
 
-/// Turns this process into `command`, which the kernel kills once `parent` is dead. Returns only if
-/// it cannot.
+/// Turns this process into `command`. The kernel kills the process once `parent` is dead. Returns only on failure.
 pub(super) fn exec(parent: u32, command: &[OsString]) -> ExitCode {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         say(format_args!("cannot follow process {parent}: {error}"));
@@ -42,23 +42,23 @@ pub(super) fn exec(parent: u32, command: &[OsString]) -> ExitCode {
 }
 
 fn say(reason: fmt::Arguments<'_>) {
-    // The status says it as well.
+    // The exit status reports the failure as well.
     let _ = writeln!(io::stderr(), "{reason}");
 }
 
-/// Where to connect a PULL socket for messages.
+/// The endpoint for a PULL socket of messages.
 pub(in crate::topology) const IN: &str = "HAIRSTREAK_IN";
-/// Where to connect a PUSH socket for results.
+/// The endpoint for a PUSH socket of results.
 pub(in crate::topology) const OUT: &str = "HAIRSTREAK_OUT";
 /// The stage's name.
 pub(in crate::topology) const STAGE: &str = "HAIRSTREAK_STAGE";
-/// Which instance of it this is, from 1.
+/// The number of the instance within its stage, from 1.
 pub(in crate::topology) const INSTANCE: &str = "HAIRSTREAK_INSTANCE";
 /// The process id of the runner.
 pub(in crate::topology) const RUNNER: &str = "HAIRSTREAK_RUNNER";
 
-/// Both sockets of this instance, connected. A message is settled when its result is. They do not linger: an instance
-/// stays until all results have arrived, or ends because they are not wanted.
+/// Opens and connects both sockets of this instance. A message is settled when its result is. The sockets do not
+/// linger: an instance stays until all results have arrived, or ends because they are not wanted.
 pub(super) fn sockets() -> Result<(Pull, Push), Ending> {
     let context = Context::new();
     let pull = Pull::with_options(&context, settled()).map_err(Ending::fault)?;

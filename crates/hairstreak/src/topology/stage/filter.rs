@@ -1,13 +1,14 @@
-//! A stage that is a command: messages go into its standard input, results come out of its
-//! standard output, one for each.
+//! A stage that is a command: messages go into its standard input, and results come out of its standard output, one for
+//! each message.
 //!
-//! One thread writes, another reads, so a command may be as many messages behind as it likes (most
-//! gather their output in a buffer). A third waits for the command itself: what it started may hold its
+//! One thread writes and another reads, so a command may be any number of messages behind. Most commands gather their
+//! output in a buffer. A third thread waits for the command itself, because processes that it started may hold its
 //! output open long after it failed. When the runner says that no message follows, the command's standard input is
-//! closed; then it must print what it owes and end with status 0. This process stays until the runner lets it go.
+//! closed. The command must then print its remaining results and end with status 0. This process stays until the runner
+//! releases it.
 //!
-//! A message is settled when its result is: what a command had not answered when it was killed is another's to do. The line
-//! that it was printing then is no result.
+//! A message is settled when its result is: messages without a result go to another instance when the command is
+//! killed. The line that the command was printing then is no result.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -28,11 +29,11 @@ use super::lifeline;
 use super::outlet::{Outlet, Rest};
 use crate::topology::definition::Framing;
 
-/// Messages taken at once while more are there.
+/// Largest number of messages taken at once.
 const BATCH_COUNT: usize = 1024;
-/// How long the last results of a command that failed may take to be read: what it started may hold its output open.
+/// Longest wait for the last results of a failed command: processes that it started may hold its output open.
 const LAST_RESULTS: Duration = Duration::from_millis(500);
-/// The line by which the runner knows that a filter did all its work and ended well.
+/// The line that tells the runner that a filter did all its work and ended well.
 pub(in crate::topology) const FINISHED: &str = "finished";
 
 /// Pumps messages through `command` until the runner is done.
@@ -48,7 +49,7 @@ fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
     descendants::bury_all_but(Pid::from_child(&child)).map_err(Ending::fault)?;
     // INVARIANT: both are piped, a line above, and taken here only.
     let (stdin, stdout) = (child.stdin.take().expect("piped"), child.stdout.take().expect("piped"));
-    // They are open as long as this process lives: what becomes of results becomes of messages.
+    // The sockets stay open as long as this process lives: the fate of results is the fate of messages.
     let (pull, push) = sockets()?;
     let inlet = Arc::new(Inlet::new(framing, stdin));
     let (teller, told) = mpsc::channel();
@@ -58,7 +59,7 @@ fn run(framing: Framing, command: Vec<OsString>) -> Result<Ending, Ending> {
     let mut outlet = Outlet::new(inlet.clone(), push);
     start_thread("results", move || {
         let rest = outlet.give_results(stdout, framing);
-        // It is listened to as long as this process lives.
+        // The receiver lives as long as this process.
         let _ = of_results.send(Told::Results(outlet, rest));
     })?;
     start_thread("command", move || {
@@ -72,15 +73,16 @@ fn start_thread(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), 
     started.map(drop).map_err(Ending::fault)
 }
 
-/// What the threads have to tell.
+/// Reports of the threads.
 enum Told {
-    /// The command's output has ended, with this; or its results are wrong.
+    /// The command's output has ended with this rest, or its results are wrong.
     Results(Outlet, Result<Rest, Ending>),
     /// The command has ended.
     Command(io::Result<ExitStatus>),
 }
 
-/// Until no message follows, or the command takes no more: what came of it is seen where its results are read.
+/// Takes messages until none follows, or until the command takes no more. The reader of results notices the
+/// consequence.
 fn take_messages(pull: &Pull, inlet: &Inlet) {
     let mut messages = Vec::with_capacity(BATCH_COUNT);
     loop {
@@ -97,7 +99,7 @@ fn take_messages(pull: &Pull, inlet: &Inlet) {
     }
 }
 
-/// What the command had printed by its end need not be done again.
+/// Waits for the results that the command had printed by its end, which need not be done again.
 fn last_results(told: &Receiver<Told>) -> Option<Outlet> {
     match told.recv_timeout(LAST_RESULTS) {
         Ok(Told::Results(outlet, _)) => Some(outlet),
@@ -105,7 +107,7 @@ fn last_results(told: &Receiver<Told>) -> Option<Outlet> {
     }
 }
 
-/// Waits until the command and its output have ended: was that right? A command that failed decides alone.
+/// Waits until the command and its output have ended, and checks them. If the command failed, its status alone decides.
 fn end(told: &Receiver<Told>, inlet: &Inlet) -> Result<Ending, Ending> {
     let (mut printed, mut succeeded) = (None, false);
     let (mut outlet, rest) = loop {

@@ -1,7 +1,6 @@
-//! `Inlet`: a command's standard input, and which tasks the messages are that went into it and are not answered.
+//! `Inlet`: a command's standard input, and the tasks of the messages that went into it and are not answered.
 //!
-//! What is known of them is readable while a write waits for the command, which may in turn wait for its results to be
-//! read.
+//! The tasks are readable while a write waits for the command. The command may wait in turn until its results are read.
 
 use std::collections::VecDeque;
 use std::io::{self, BufWriter, ErrorKind, Write};
@@ -17,16 +16,16 @@ use crate::topology::framing::write_message;
 /// A command's standard input.
 pub(super) struct Inlet {
     framing: Framing,
-    /// `None` once it is closed.
+    /// `None` after the input is closed.
     stdin: Mutex<Option<BufWriter<ChildStdin>>>,
     given: Mutex<Given>,
 }
 
-/// What went into it.
+/// The messages that went into the command.
 #[derive(Default)]
 struct Given {
     count: u64,
-    /// Nobody has asked for these: how many in sequence, from which task on.
+    /// Tasks that [`Inlet::next_run`] has not returned: the first of each run, and their number.
     unanswered: VecDeque<(TaskRun, u64)>,
     is_complete: bool,
 }
@@ -37,7 +36,7 @@ impl Inlet {
         Inlet { framing, stdin, given: Mutex::default() }
     }
 
-    /// Writes messages, which are these tasks; they are noted first, for the command may answer at once.
+    /// Writes messages, which belong to these tasks. The tasks are noted first, because the command may answer at once.
     pub(super) fn write(&self, messages: &[Message], runs: Vec<(TaskRun, u64)>) -> io::Result<()> {
         let mut stdin = lock(&self.stdin);
         let writer = stdin.as_mut().ok_or(ErrorKind::BrokenPipe)?;
@@ -51,23 +50,23 @@ impl Inlet {
         writer.flush()
     }
 
-    /// No message follows.
+    /// Closes the input. No message follows.
     pub(super) fn close(&self) {
         lock(&self.given).is_complete = true;
         *lock(&self.stdin) = None;
     }
 
-    /// The tasks of the next results: how many in sequence, from which one on. Each is said once.
+    /// Returns the tasks of the next results: the first of a run, and their number. Each run is returned once.
     pub(super) fn next_run(&self) -> Option<(TaskRun, u64)> {
         lock(&self.given).unanswered.pop_front()
     }
 
-    /// How many messages went in.
+    /// Returns the number of messages that went in.
     pub(super) fn count(&self) -> u64 {
         lock(&self.given).count
     }
 
-    /// Whether all messages there are went in.
+    /// Returns whether all messages went in.
     pub(super) fn is_complete(&self) -> bool {
         lock(&self.given).is_complete
     }

@@ -1,8 +1,8 @@
-//! A stage's process lives no longer than its runner, however that ends.
+//! The end of a stage's process with its runner, in every way that the runner may end.
 //!
-//! Two signs are watched: standard input, which the runner holds open, ends; and the kernel sends
-//! SIGHUP because the parent is dead. Either one suffices (a fork of the runner may keep the pipe
-//! open).
+//! Two signs are watched. The first is the end of standard input, which the runner holds open. The second is SIGHUP,
+//! which the kernel sends when the parent is dead. Either sign suffices, because a fork of the runner may keep the pipe
+//! open.
 
 use std::sync::OnceLock;
 use std::{io, thread};
@@ -17,22 +17,22 @@ use signal_hook::iterator::Signals;
 use super::ending::Ending;
 use super::environment::RUNNER;
 
-/// What this process had for descendants before it was a stage.
+/// Descendants of this process from before it was a stage.
 static BYSTANDERS: OnceLock<Bystanders> = OnceLock::new();
 
-/// Watches for the runner's end and for SIGTERM, to [`leave`] then.
+/// Watches for the runner's end and for SIGTERM, and then calls [`leave`].
 pub(super) fn hold() -> io::Result<()> {
     watch(Signals::new([SIGHUP, SIGTERM])?)
 }
 
-/// Its work is done: waits to be let go.
+/// Waits to be released. The work is done.
 pub(super) fn stay() -> ! {
     loop {
         thread::park();
     }
 }
 
-/// As [`hold`], but SIGTERM is for somebody else.
+/// Does the same as [`hold`], without SIGTERM, which is meant for the program.
 pub(super) fn hold_through_sigterm() -> io::Result<()> {
     watch(Signals::new([SIGHUP])?)
 }
@@ -42,13 +42,13 @@ fn watch(mut signals: Signals) -> io::Result<()> {
     set_parent_process_death_signal(Some(Signal::HUP))?;
     thread::Builder::new().name("signals".into()).spawn(move || {
         if let Some(signal) = signals.forever().next() {
-            // Somebody ended it; the runner does not when it is gone, nor does it ask when all is done.
+            // The signal is the reason of the end. A runner that is gone, or whose work is done, does not read it.
             Ending::Killed(signal).tell();
             leave();
         }
     })?;
     thread::Builder::new().name("runner".into()).spawn(move || {
-        // Nothing is ever written to it.
+        // The runner never writes to it.
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
         leave();
     })?;
@@ -58,14 +58,13 @@ fn watch(mut signals: Signals) -> io::Result<()> {
     Ok(())
 }
 
-/// The runner, if it said so. A stage that was started by hand takes its parent for it.
+/// Returns the runner, if its variable is set. A stage that was started by hand takes its parent for the runner.
 fn runner() -> Option<Pid> {
     let said = std::env::var(RUNNER).ok();
     said.and_then(|id| descendants::process_id(&id)).or_else(getppid)
 }
 
-/// Ends this process and all that came of it: its descendants, and its process group, which it leads if a
-/// runner started it.
+/// Ends this process with its descendants and its process group. The process leads the group if a runner started it.
 pub(super) fn leave() {
     descendants::end(BYSTANDERS.get_or_init(Bystanders::default));
     if getpgrp() == getpid() {

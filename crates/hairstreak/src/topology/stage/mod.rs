@@ -1,9 +1,8 @@
 //! The process of one stage instance, as [`run`](super::run) starts it: `hairstreak stage ROLE`.
 //!
-//! It finds its endpoints in `HAIRSTREAK_IN` and `HAIRSTREAK_OUT`, lives no longer than its runner
-//! (`lifeline`), and says on its standard output how it ended (`Ending`). Whatever is not built
-//! in runs as a child of this process, in the same process group; what leaves that group is adopted and ended
-//! all the same (`descendants`).
+//! The process finds its endpoints in `HAIRSTREAK_IN` and `HAIRSTREAK_OUT`, and lives no longer than its runner
+//! (`lifeline`). It reports its end on standard output (`Ending`). A command runs as a child of this process, in the
+//! same process group. Processes that leave that group are adopted, and ended too (`descendants`).
 //!
 //! Reading order: `Role`, [`main`], `lifeline`, `builtin`, `filter` (`inlet`, `outlet`), `environment`, `Ending`.
 

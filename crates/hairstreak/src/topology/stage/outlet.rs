@@ -1,4 +1,4 @@
-//! `Outlet`: a command's standard output, whose messages are the results of what went in, in the same order.
+//! `Outlet`: a command's standard output. Its messages are the results of the command's input, in the same order.
 
 use std::io::{self, BufReader, ErrorKind};
 use std::process::ChildStdout;
@@ -11,20 +11,20 @@ use super::inlet::Inlet;
 use crate::topology::definition::Framing;
 use crate::topology::framing::read_part;
 
-/// Where results go.
+/// Passes on the results of a command.
 pub(super) struct Outlet {
     inlet: Arc<Inlet>,
     push: Push,
-    /// Results so far.
+    /// Number of results so far.
     count: u64,
-    /// How many more follow in sequence.
+    /// Number of results of the present run that still follow.
     run_left: u64,
 }
 
-/// What the output ended with.
+/// The last output, behind the last complete result.
 pub(super) enum Rest {
     Nothing,
-    /// A line without its newline: a result if the command ended well, else a part of one.
+    /// A line without its newline: a result if the command ended well, otherwise a part of a result.
     Line(Vec<u8>),
     /// A part of a result.
     Torn(io::Error),
@@ -35,7 +35,7 @@ impl Outlet {
         Outlet { inlet, push, count: 0, run_left: 0 }
     }
 
-    /// Until the command's output ends.
+    /// Sends results until the command's output ends.
     pub(super) fn give_results(&mut self, stdout: ChildStdout, framing: Framing) -> Result<Rest, Ending> {
         let mut reader = BufReader::with_capacity(1 << 16, stdout);
         loop {
@@ -64,7 +64,7 @@ impl Outlet {
         self.push.send(&Message::from(body)).map_err(Ending::fault)
     }
 
-    /// Results so far.
+    /// Returns the number of results so far.
     pub(super) fn count(&self) -> u64 {
         self.count
     }
@@ -80,7 +80,7 @@ impl Outlet {
         Ending::Fault(format!("result {} cannot be read: {error}", self.count + 1))
     }
 
-    /// Sends what has gathered.
+    /// Sends gathered results.
     pub(super) fn flush(&self) {
         self.push.flush();
     }

@@ -1,4 +1,4 @@
-//! What the process of a stage instance is to do, and how that is passed on its command line.
+//! `Role`: the work of the process of a stage instance, and its encoding on the command line.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use hairstreak_model::Distribution;
 
 use crate::topology::definition::{CommandLine, Framing, Work};
 
-/// What the process is to do.
+/// The work of the process.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::topology) enum Role {
-    /// Wait that long for each message, on average.
+    /// Wait for this time on each message, on average.
     Sleep(Duration, Distribution),
-    /// Compute that long for each message, on average.
+    /// Compute for this time on each message, on average.
     Spin(Duration, Distribution),
     /// Pass messages on.
     Echo,
@@ -20,12 +20,12 @@ pub(in crate::topology) enum Role {
     Filter(Framing, Vec<OsString>),
     /// Run a program that has its own sockets.
     Program(Vec<OsString>),
-    /// Become a command that dies with its parent, the process of that id.
+    /// Become a command that dies with its parent, the process with this id.
     Exec(u32, Vec<OsString>),
 }
 
 impl Role {
-    /// The role that does `work`, whose time varies so.
+    /// Returns the role that does `work`, with this distribution of its time.
     pub(in crate::topology) fn of(work: &Work, distribution: Distribution) -> Role {
         match work {
             Work::Sleep(time) => Role::Sleep(*time, distribution),
@@ -36,7 +36,7 @@ impl Role {
         }
     }
 
-    /// The arguments after the executable's name.
+    /// Returns the arguments after the executable's name.
     pub(in crate::topology) fn arguments(&self) -> Vec<OsString> {
         let (own, command) = match self {
             Role::Sleep(time, distribution) => (format!("sleep {} {distribution}", time.as_nanos()), None),
@@ -56,7 +56,7 @@ impl Role {
         arguments
     }
 
-    /// The role whose [`Role::arguments`] after `stage` these are.
+    /// Reads the [`Role::arguments`] behind `stage`.
     pub(super) fn from_arguments(arguments: Vec<OsString>) -> Option<Role> {
         let mut words = arguments.into_iter();
         let own: Vec<OsString> = words.by_ref().take_while(|word| word != "--").collect();

@@ -1,25 +1,27 @@
-//! Reads a topology file, from its text to a checked [`Topology`].
+//! `Topology`: the stages of a pipeline in order, their input and their output, read from a file or put together by a
+//! program.
 //!
-//! Every refusal is one line that names the file, the stage or section, the key and what is
-//! allowed.
+//! Invariants of a loaded topology: its stages have unique names, and instances within the limits. If all its times are
+//! known, they make a [`Pipeline`].
+//!
+//! Every refusal is one line that names the file, the stage or section, the key and the allowed values.
 
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use hairstreak_model::STAGES_MAX;
-use serde::de::DeserializeOwned;
+use hairstreak_model::{Network, Pipeline, PipelineError, STAGES_MAX};
 use thiserror::Error;
 
 use super::ends;
 use super::stage::stage;
-use super::typed::{TypedTopology, Whole};
-use crate::topology::definition::{INSTANCES_TOTAL_MAX, Machine, Output, PlanError, Stage, Topology};
+use super::typed::{Meaning, TypedTopology, reason, section};
+use crate::topology::definition::{INSTANCES_TOTAL_MAX, Input, Machine, Output, Stage};
 
 /// The largest topology file, in bytes.
 pub const FILE_SIZE_MAX: u64 = 1 << 20;
 
-/// Why there is no topology.
+/// An error of loading a topology.
 #[derive(Debug, Error)]
 pub enum LoadError {
     /// The file cannot be read.
@@ -27,17 +29,46 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file does not say a topology.
+    /// The content of the file is no topology.
     #[error("{}: {reason}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it, what is wrong, and what is allowed.
+        /// The place in the file, the fault, and the allowed values.
         reason: String,
     },
+}
+
+/// An error of planning a topology.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum PlanError {
+    /// The time of a stage is unknown.
+    #[error("stage \"{stage}\": no time is known; say what one message takes, as in process = \"2ms\"")]
+    TimesUnknown {
+        /// The stage's name.
+        stage: String,
+    },
+    /// The model refuses the numbers.
+    #[error(transparent)]
+    Pipeline(#[from] PipelineError),
+}
+
+/// The stages in the order in which messages pass them, and both ends.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Topology {
+    /// The stages, in order; at least one.
+    pub stages: Vec<Stage>,
+    /// The source of messages. A plan does without it, a run does not.
+    pub input: Option<Input>,
+    /// The destination of results.
+    pub output: Output,
+    /// The machine, as the plan sees it.
+    pub machine: Machine,
+    /// The folder of the topology's file. Relative paths start here, and commands run here.
+    pub directory: PathBuf,
 }
 
 impl Topology {
@@ -45,7 +76,7 @@ impl Topology {
     pub fn load(path: &Path) -> Result<Topology, LoadError> {
         let unreadable = |source| LoadError::Read { path: path.to_owned(), source };
         let mut text = String::new();
-        // A device or a pipe has no size to ask for: read one byte more than is allowed, at most.
+        // A device or a pipe has no size: the read stops one byte above the limit.
         let mut file = std::fs::File::open(path).map_err(unreadable)?.take(FILE_SIZE_MAX + 1);
         file.read_to_string(&mut text).map_err(unreadable)?;
         if text.len() as u64 > FILE_SIZE_MAX {
@@ -66,10 +97,54 @@ impl Topology {
             reason: reason.replace('\n', " ").trim_end().to_owned(),
         })
     }
-}
 
-/// In this folder a refusal is its text; [`Topology::parse`] adds the file's name.
-pub(super) type Meaning<T> = Result<T, String>;
+    /// Returns the model of this topology as `[plan]` describes it, for [`hairstreak_model::simulate`].
+    pub fn planned_pipeline(&self) -> Result<Pipeline, PlanError> {
+        let machine = &self.machine;
+        let mut pipeline = self.pipeline()?.with_routing(machine.routing);
+        if let Some(wiring) = machine.wiring {
+            pipeline = pipeline.with_wiring(wiring);
+        }
+        if let Some(window) = machine.window {
+            pipeline = pipeline.with_window(window)?;
+        }
+        if let Some(queue) = machine.queue {
+            pipeline = pipeline.with_queue(queue)?;
+        }
+        if let Some(fabric) = machine.fabric {
+            pipeline = pipeline.with_network(Network::Fabric(fabric))?;
+        }
+        Ok(pipeline)
+    }
+
+    /// Returns the bytes of each message, if the input states them.
+    pub fn message_size(&self) -> Option<u64> {
+        match self.input {
+            Some(Input::Generated { size, .. }) => Some(size as u64),
+            _ => None,
+        }
+    }
+
+    /// Returns the model of this topology as [`run`](crate::topology::run) runs it, for [`hairstreak_model::plan`] and
+    /// [`hairstreak_model::simulate`].
+    pub fn pipeline(&self) -> Result<Pipeline, PlanError> {
+        let stages = self.stages.iter().map(|stage| {
+            let unknown = || PlanError::TimesUnknown { stage: stage.name.clone() };
+            let times = stage.times.ok_or_else(unknown)?;
+            let (name, instances, distribution) = (stage.name.clone(), stage.instances, stage.distribution);
+            Ok(hairstreak_model::Stage { name, instances, times, distribution })
+        });
+        let mut pipeline =
+            Pipeline::new(stages.collect::<Result<_, PlanError>>()?)?.with_hop(self.machine.hop)?;
+        if let Some(cores) = self.machine.cores {
+            pipeline = pipeline.with_cores(cores)?;
+        }
+        if let Some(monolith) = self.machine.monolith {
+            pipeline = pipeline.with_monolith(monolith)?;
+        }
+        Ok(pipeline)
+    }
+}
 
 fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
@@ -101,15 +176,6 @@ fn read(text: &str, directory: PathBuf) -> Meaning<Topology> {
     }
 }
 
-/// The line that serde and the TOML reader have for it: what is wrong, then which key.
-fn reason(error: &toml::de::Error) -> String {
-    error.to_string().replace('\n', " ").replace("field", "key").trim_end().to_owned()
-}
-
-pub(super) fn section<T: DeserializeOwned>(owner: &str, table: toml::Table) -> Meaning<T> {
-    table.try_into().map_err(|error| format!("{owner}: {}", reason(&error)))
-}
-
 fn check_all(stages: &[Stage]) -> Meaning<()> {
     let mut names = HashSet::new();
     for stage in stages {
@@ -124,22 +190,14 @@ fn check_all(stages: &[Stage]) -> Meaning<()> {
     Ok(())
 }
 
-pub(super) fn within(Whole(number): Whole, key: &str, least: u64, most: u64) -> Meaning<u64> {
-    if (least..=most).contains(&number) {
-        Ok(number)
-    } else {
-        Err(format!("{key} = {number}, allowed are {least} to {most}"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use hairstreak_model::{Distribution, Network, Routing, Times, Window, Wiring};
+    use hairstreak_model::{Distribution, Routing, Times, Window, Wiring};
 
     use super::*;
-    use crate::topology::definition::{CommandLine, Framing, Input, Stream, Work};
+    use crate::topology::definition::{CommandLine, Framing, Stream, Work};
 
     fn parse(text: &str) -> Result<Topology, String> {
         Topology::parse(text, Path::new("jobs/job.toml")).map_err(|error| error.to_string())
