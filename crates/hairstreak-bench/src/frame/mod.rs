@@ -22,7 +22,7 @@ pub mod usage;
 
 #[cfg(test)]
 pub use options::parse;
-pub use options::{Common, RivalOptions, chosen, name, sorted};
+pub use options::{Common, RivalOptions, chosen, name, number_in, sorted};
 pub use report::{Report, Row, Table, Value, columns, rate, short};
 pub use setting::{Machine, Rival, Setting};
 pub use spread::Spread;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::contender::{Broker, Contender, Target, Transport};
 use super::data::{Clock, HEADER_SIZE, Time};
 use crate::broker::RABBITMQ_PROGRAM;
+use crate::frame::number_in;
 
 /// Table 1 of the paper: bytes of a message, messages of a run, runs. Cells that the paper leaves blank have the value above.
 const TABLE_1: [(usize, u64, u32); 15] = [
@@ -54,7 +55,7 @@ const NS_PER_MS: u64 = 1_000_000;
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
     /// Messages of a run, in parts of the paper's counts; up to 0.01 each size has one run, with windows of 2 ms instead of 10
-    #[arg(long, default_value = "0.001", value_parser = scale)]
+    #[arg(long, default_value = "0.001", value_parser = number_in(1e-6..=10.0))]
     pub scale: f64,
     /// Only these sizes of Table 1 in bytes [default: all, 8 to 131072 by powers of two]
     #[arg(long = "size", value_delimiter = ',', value_parser = size)]
@@ -100,11 +101,6 @@ pub enum Side {
     Sender,
     /// It receives.
     Receiver,
-}
-
-fn scale(text: &str) -> Result<f64, String> {
-    let scale = text.parse().ok().filter(|scale| (1e-6..=10.0).contains(scale));
-    scale.ok_or_else(|| "a number from 0.000001 to 10".to_owned())
 }
 
 fn size(text: &str) -> Result<usize, String> {
