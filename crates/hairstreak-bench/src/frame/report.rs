@@ -116,7 +116,7 @@ impl Row {
 /// Rows with the same values, their key in JSON, and a title and a legend for people.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The key of the rows in JSON.
+    /// The key of the rows in JSON. JSON has no rows without a key.
     pub key: &'static str,
     /// The line above the table, if any.
     pub title: &'static str,
@@ -189,20 +189,22 @@ impl Report {
         Ok(())
     }
 
-    fn json(&self) -> Result<Map<String, serde_json::Value>> {
+    /// Returns the report as JSON.
+    pub fn json(&self) -> Result<Map<String, serde_json::Value>> {
         let mut object = Map::new();
         object.insert("benchmark".to_owned(), json!(self.study));
         if let serde_json::Value::Object(setting) = serde_json::to_value(&self.setting)? {
             object.extend(setting);
         }
-        let tables = self.tables.iter();
+        let tables = self.tables.iter().filter(|table| !table.key.is_empty());
         object.extend(tables.map(|table| (table.key.to_owned(), table.rows.iter().map(Row::json).collect())));
         object.insert("conclusion".to_owned(), json!(self.conclusion));
         object.insert("charts".to_owned(), json!(self.charts));
         Ok(object)
     }
 
-    fn render(&self) -> String {
+    /// Returns the report as text.
+    pub fn render(&self) -> String {
         let mut text = self.setting.heading(&self.about);
         self.tables.iter().for_each(|table| table.render(&mut text));
         for sentence in &self.conclusion {
