@@ -3,8 +3,8 @@
 //! This crate alone knows the rivals. It is not linked by the product: `hairstreak bench NAME` executes the binary
 //! `hairstreak-bench`. A study has a folder: [`sockets`], [`streams`] (the multi-core test), [`pipeline`] (tasks, workers, results),
 //! [`services`] (requests, replies), [`connections`] (ten thousand idle ones), [`broker`] (AMQP against RabbitMQ), [`h3`] (messages
-//! into queues of two nodes) and [`planner`] (predictions against runs). The [`frame`] is shared by all, and the [`sample`] of
-//! sockets by the first two.
+//! into queues of two nodes), [`fabric`] (a simulated Data Vortex beside other networks) and [`planner`] (predictions against
+//! runs). The [`frame`] is shared by all, and the [`sample`] of sockets by the first two.
 //!
 //! Invariants: a figure comes out of a measurement in this run or is null. Compared contenders are interleaved. A
 //! sample counts only if its receiver saw every message in its full size.
@@ -16,6 +16,7 @@
 
 pub mod broker;
 pub mod connections;
+pub mod fabric;
 pub mod frame;
 pub mod h3;
 pub mod pipeline;

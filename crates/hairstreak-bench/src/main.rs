@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use clap::{Parser, Subcommand};
 use hairstreak_bench::frame::allocations::CountingAllocator;
-use hairstreak_bench::{broker, connections, h3, pipeline, planner, sample, services, sockets, streams};
+use hairstreak_bench::{
+    broker, connections, fabric, h3, pipeline, planner, sample, services, sockets, streams,
+};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -36,6 +38,8 @@ enum Study {
     H3(h3::Settings),
     /// An agent of H3: sends or receives on this host as a controller says, which names it by --host
     H3Agent(h3::AgentSettings),
+    /// The Data Vortex, simulated, beside its equations, its published properties, an omega network and a fat tree
+    Fabric(fabric::Settings),
     /// Ten topologies, predicted first and then run: is the planner right?
     Plan(planner::Settings),
     /// A worker process of a study (started by the benchmark itself)
@@ -68,6 +72,7 @@ fn run(study: Study) -> Result<()> {
         Study::Broker(settings) => broker::run(&settings),
         Study::H3(settings) => h3::run(&settings),
         Study::H3Agent(settings) => h3::serve(&settings),
+        Study::Fabric(settings) => fabric::run(&settings),
         Study::Plan(settings) => planner::run(&settings),
         Study::Worker { study, task } => match study.as_str() {
             "sockets" => sample::take_part(&task),

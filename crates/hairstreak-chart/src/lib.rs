@@ -1,4 +1,4 @@
-//! Line charts as SVG: the charts of `bench` and of `fabric study`.
+//! Line charts as SVG: the charts of `hairstreak bench`.
 //!
 //! ```
 //! use hairstreak_chart::{Axis, Chart, Line, BLUE};

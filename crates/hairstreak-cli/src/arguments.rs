@@ -14,7 +14,7 @@ use crate::amqp::{
     UnbindArguments,
 };
 use crate::directory_command::DirectoryArguments;
-use crate::fabric::FabricArguments;
+use crate::fabric_command::FabricArguments;
 use crate::map::{MapArguments, MapWorkerArguments};
 use crate::numbers::{When, bounded};
 use crate::operator::OperatorCommand;

@@ -11,7 +11,7 @@ mod bench_command;
 mod calibrate_command;
 mod credentials;
 mod directory_command;
-mod fabric;
+mod fabric_command;
 mod failure;
 mod keygen_command;
 mod line;
@@ -40,7 +40,6 @@ use std::process::ExitCode;
 
 use arguments::{Arguments, Command};
 use clap::{Error, Parser};
-use fabric::FabricCommand;
 use failure::Failure;
 
 // A failed write must be an error, also if the parent closed the standard output.
@@ -88,10 +87,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Worker(arguments) => service::worker(arguments),
         Command::Services(arguments) => service::services(arguments),
         Command::Directory(arguments) => directory_command::directory(arguments),
-        Command::Fabric(arguments) => match &arguments.command {
-            FabricCommand::Serve(arguments) => fabric::serve(arguments),
-            FabricCommand::Study(arguments) => fabric::study(arguments),
-        },
+        Command::Fabric(arguments) => fabric_command::fabric(arguments),
         Command::Bench(arguments) => bench_command::bench(arguments),
         Command::Operator(command) => operator::operate(command),
     }

@@ -25,7 +25,7 @@ pub mod usage;
 pub use meter::{Measurement, Meter};
 #[cfg(test)]
 pub use options::parse;
-pub use options::{Common, RivalOptions, chosen, name, sorted};
+pub use options::{Common, RivalOptions, chosen, name, number_in, sorted};
 pub use report::{Report, Row, Table, Value, columns, rate, short};
 pub use setting::{Machine, Rival, Setting};
 pub use spread::Spread;

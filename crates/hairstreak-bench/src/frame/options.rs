@@ -1,5 +1,7 @@
 //! Options that studies share.
 
+use std::ops::RangeInclusive;
+
 use clap::{Args, ValueEnum};
 
 /// Options of every study that takes samples.
@@ -45,6 +47,16 @@ pub fn sorted<T: Copy + Ord>(given: &[T], default: &[T]) -> Vec<T> {
     values.sort_unstable();
     values.dedup();
     values
+}
+
+/// A parser of numbers in `range`.
+pub fn number_in(
+    range: RangeInclusive<f64>,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| match text.parse::<f64>() {
+        Ok(number) if range.contains(&number) => Ok(number),
+        _ => Err(format!("a number from {} to {}", range.start(), range.end())),
+    }
 }
 
 /// Returns the name of a value on the command line and in reports.

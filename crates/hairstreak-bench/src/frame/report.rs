@@ -113,7 +113,7 @@ impl Row {
 /// Rows with the same values, their key in JSON, and a title and a legend for people.
 #[derive(Clone, Debug)]
 pub struct Table {
-    /// The key of the rows in JSON.
+    /// The key of the rows in JSON. JSON has no rows without a key.
     pub key: &'static str,
     /// The line above the table, if any.
     pub title: &'static str,
@@ -186,10 +186,11 @@ impl Report {
         Ok(())
     }
 
-    fn json(&self) -> Result<serde_json::Value> {
+    /// Returns the report as JSON.
+    pub fn json(&self) -> Result<serde_json::Value> {
         let mut json = serde_json::to_value(&self.setting)?;
         json["benchmark"] = json!(self.study);
-        for table in &self.tables {
+        for table in self.tables.iter().filter(|table| !table.key.is_empty()) {
             json[table.key] = table.rows.iter().map(Row::json).collect();
         }
         json["conclusion"] = json!(self.conclusion);
@@ -197,7 +198,8 @@ impl Report {
         Ok(json)
     }
 
-    fn render(&self) -> String {
+    /// Returns the report as text.
+    pub fn render(&self) -> String {
         let mut text = self.setting.heading(&self.about);
         self.tables.iter().for_each(|table| table.render(&mut text));
         for sentence in &self.conclusion {

@@ -57,31 +57,26 @@ pub struct Contender {
     pub target: Target,
 }
 
-impl Transport {
-    /// Name of the topic exchange.
-    pub fn exchange(self) -> String {
-        format!("h3.{}", name(&self))
-    }
-}
-
 impl Target {
+    /// The broker whose queues these are, the target in words, and the end of a contender's short name.
+    fn facts(self) -> (Option<Broker>, &'static str, &'static str) {
+        let loopback = "across, then loopback into RabbitMQ's queue";
+        match self {
+            Target::Across => (None, "across the transport", ""),
+            Target::Hairstreak => (Some(Broker::Hairstreak), "into Hairstreak's queue", " > hairstreak"),
+            Target::Rabbitmq => (Some(Broker::Rabbitmq), "into RabbitMQ's queue", " > rabbitmq"),
+            Target::RabbitmqLoopback => (Some(Broker::Rabbitmq), loopback, " > tcp > rabbitmq"),
+        }
+    }
+
     /// Returns the broker whose queues these are.
     pub fn broker(self) -> Option<Broker> {
-        match self {
-            Target::Across => None,
-            Target::Hairstreak => Some(Broker::Hairstreak),
-            Target::Rabbitmq | Target::RabbitmqLoopback => Some(Broker::Rabbitmq),
-        }
+        self.facts().0
     }
 
     /// The target in words.
     pub fn words(self) -> &'static str {
-        match self {
-            Target::Across => "across the transport",
-            Target::Hairstreak => "into Hairstreak's queue",
-            Target::Rabbitmq => "into RabbitMQ's queue",
-            Target::RabbitmqLoopback => "across, then loopback into RabbitMQ's queue",
-        }
+        self.facts().1
     }
 }
 
@@ -96,14 +91,8 @@ impl Contender {
 
     /// The short name in tables.
     pub fn name(self) -> String {
-        let behind = match self.target {
-            Target::Across => "",
-            Target::Hairstreak => " > hairstreak",
-            Target::Rabbitmq => " > rabbitmq",
-            Target::RabbitmqLoopback => " > tcp > rabbitmq",
-        };
         let time = if self.time() == Time::Fabric { " (fabric time)" } else { "" };
-        format!("{}{behind}{time}", name(&self.transport))
+        format!("{}{}{time}", name(&self.transport), self.target.facts().2)
     }
 }
 

@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 
-use anyhow::Result;
 use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 use super::contender::{Broker, Contender, Target, Transport};
-use super::data::{Clock, HEADER_SIZE, Time};
+use super::data::{HEADER_SIZE, Time};
 use crate::broker::RABBITMQ_PROGRAM;
+use crate::frame::number_in;
 
 /// Table 1 of the paper: bytes of a message, messages of a run, runs. Cells that the paper leaves blank have the value above.
 const TABLE_1: [(usize, u64, u32); 15] = [
@@ -54,7 +54,7 @@ const NS_PER_MS: u64 = 1_000_000;
 #[derive(Clone, Debug, Args)]
 pub struct Settings {
     /// Messages of a run, in parts of the paper's counts; up to 0.01 each size has one run, with windows of 2 ms instead of 10
-    #[arg(long, default_value = "0.001", value_parser = scale)]
+    #[arg(long, default_value = "0.001", value_parser = number_in(1e-6..=10.0))]
     pub scale: f64,
     /// Only these sizes of Table 1 in bytes [default: all, 8 to 131072 by powers of two]
     #[arg(long = "size", value_delimiter = ',', value_parser = size)]
@@ -102,11 +102,6 @@ pub enum Side {
     Receiver,
 }
 
-fn scale(text: &str) -> Result<f64, String> {
-    let scale = text.parse().ok().filter(|scale| (1e-6..=10.0).contains(scale));
-    scale.ok_or_else(|| "a number from 0.000001 to 10".to_owned())
-}
-
 fn size(text: &str) -> Result<usize, String> {
     let size = text.parse().ok().filter(|size| TABLE_1.iter().any(|row| row.0 == *size));
     size.ok_or_else(|| "a power of two from 8 to 131072".to_owned())
@@ -148,9 +143,13 @@ pub struct Row {
     pub runs: u32,
 }
 
-/// Number and duration of the messages of one sender.
+/// The messages of one sender: their size, number and duration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Extent {
+pub struct Flow {
+    /// Bytes of a message.
+    pub size: usize,
+    /// The seed. No two senders or runs have the same messages.
+    pub seed: u64,
     /// The least number.
     pub count_min: u64,
     /// The largest number, for any duration.
@@ -161,15 +160,7 @@ pub struct Extent {
     pub time: Time,
 }
 
-impl Extent {
-    /// Returns the clock of the duration of a flow to `endpoint`.
-    pub fn clock(&self, endpoint: &str) -> Result<Clock> {
-        match self.time {
-            Time::Wall => Ok(Clock::Wall),
-            Time::Fabric => Clock::of(&endpoint.parse()?),
-        }
-    }
-
+impl Flow {
     /// Returns whether `count` messages in `elapsed_ns` are enough.
     pub fn is_over(&self, count: u64, elapsed_ns: u64) -> bool {
         count >= self.count_max || (count >= self.count_min && elapsed_ns >= self.duration_ns)
@@ -198,20 +189,15 @@ impl Plan {
 
     /// Length of a window in nanoseconds of that time.
     pub fn window_ns(&self, time: Time) -> u64 {
-        match time {
-            Time::Wall => self.wall_window_ns,
-            Time::Fabric => FABRIC_WINDOW_NS,
-        }
+        if time == Time::Fabric { FABRIC_WINDOW_NS } else { self.wall_window_ns }
     }
 
-    /// The extent of each sender's messages in a run of `row`.
-    pub fn extent(&self, row: Row, contender: Contender) -> Extent {
+    /// The messages of a sender in a run of `row`.
+    pub fn flow(&self, row: Row, contender: Contender) -> Flow {
         let time = contender.time();
         let (size, duration_ns) = (row.size as u64, WINDOWS_SENT * self.window_ns(time));
-        let scaled = match contender.transport {
-            Transport::Vortex => (row.count as f64 * VORTEX_SCALE) as u64,
-            Transport::Tcp | Transport::Shm => row.count,
-        };
+        let part = if contender.transport == Transport::Vortex { VORTEX_SCALE } else { 1.0 };
+        let scaled = (row.count as f64 * part) as u64;
         // Beside the fitting number, the largest number of messages that anything takes in this time.
         let (overhead, carried) = match contender.target {
             Target::Across => {
@@ -224,7 +210,8 @@ impl Plan {
         };
         let fits = (self.node_bytes() / (size + overhead)).max(1);
         let count_min = (scaled / 2).clamp(1, fits);
-        Extent { count_min, count_max: fits.min(carried.max(count_min)), duration_ns, time }
+        let count_max = fits.min(carried.max(count_min));
+        Flow { size: row.size, seed: fastrand::u64(..), count_min, count_max, duration_ns, time }
     }
 }
 
@@ -272,9 +259,9 @@ mod tests {
                 for (target, overhead) in
                     [(Target::Across, 4), (Target::Hairstreak, 256), (Target::RabbitmqLoopback, 2048)]
                 {
-                    let extent = plan.extent(row, Contender { transport: Transport::Tcp, target });
-                    assert!(extent.count_min <= extent.count_max, "{extent:?}");
-                    assert!(2 * extent.count_max * (row.size as u64 + overhead) <= memory, "{extent:?}");
+                    let flow = plan.flow(row, Contender { transport: Transport::Tcp, target });
+                    assert!(flow.count_min <= flow.count_max, "{flow:?}");
+                    assert!(2 * flow.count_max * (row.size as u64 + overhead) <= memory, "{flow:?}");
                 }
             }
         }
@@ -283,11 +270,11 @@ mod tests {
     #[test]
     fn a_run_goes_on_for_more_windows_than_it_needs() {
         let plan = Plan::new(0.001, GIB, &[8]);
-        let extent = |transport| plan.extent(plan.rows[0], Contender { transport, target: Target::Across });
-        let windows = |transport, time| extent(transport).duration_ns as f64 / plan.window_ns(time) as f64;
+        let flow = |transport| plan.flow(plan.rows[0], Contender { transport, target: Target::Across });
+        let windows = |transport, time| flow(transport).duration_ns as f64 / plan.window_ns(time) as f64;
         assert!(windows(Transport::Shm, Time::Wall) > WINDOWS_MIN as f64);
         assert!(windows(Transport::Vortex, Time::Fabric) > WINDOWS_MIN as f64);
-        let counts = [Transport::Tcp, Transport::Vortex].map(|transport| extent(transport).count_min);
+        let counts = [Transport::Tcp, Transport::Vortex].map(|transport| flow(transport).count_min);
         assert_eq!(counts, [10_000, 1_000]);
     }
 

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod broker;
 mod connections;
+mod fabric;
 mod h3;
 mod pipeline;
 mod services;

@@ -11,5 +11,5 @@ mod orders;
 mod queue;
 mod session;
 
-pub use orders::{Arrivals, Flow, Greeting, Order};
+pub use orders::{Greeting, Order};
 pub use session::serve;

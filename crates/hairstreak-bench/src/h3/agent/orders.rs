@@ -4,15 +4,14 @@
 //! |---|---|
 //! | `Greet` | [`Greeting`] |
 //! | `Open` | the endpoint of the broker for this transport, if there is one |
-//! | `Receive`, `Relay` | the endpoint of the listener, then [`Arrivals`] |
-//! | `Send`, `Publish` | [`Arrivals`] |
-//! | `Tally`, `Drain` | the [`Tally`](crate::h3::data::Tally), and whether the broker has written messages to disk |
+//! | `Receive`, `Relay` | the endpoint of the listener, then [`Arrivals`](crate::h3::data::Arrivals) |
+//! | `Send`, `Publish` | [`Arrivals`](crate::h3::data::Arrivals) |
+//! | `Tally` | the [`Tally`](crate::h3::data::Tally), and whether the broker has written messages to disk |
 
 use serde::{Deserialize, Serialize};
 
 use crate::h3::contender::{Broker, Transport};
-use crate::h3::data::Counts;
-use crate::h3::plan::Extent;
+use crate::h3::plan::Flow;
 
 /// An order to an agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,21 +30,8 @@ pub enum Order {
     Send { endpoint: String, flow: Flow },
     /// Publish messages to an exchange with a routing key, by the broker at an endpoint.
     Publish { endpoint: String, to: (String, String), flow: Flow, window_ns: u64 },
-    /// Digest the messages that were received or sent, with this key.
-    Tally { key: u64 },
-    /// Consume and digest the `count` messages of the open queue, and delete the queue.
-    Drain { key: u64, count: u64 },
-}
-
-/// The messages of one sender.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Flow {
-    /// Bytes of a message.
-    pub size: usize,
-    /// The seed: two runs with different seeds have different messages.
-    pub seed: u64,
-    /// Number and duration.
-    pub extent: Extent,
+    /// Digest the `count` messages of the run with this key. Where a queue is open, consume them and delete the queue.
+    Tally { key: u64, count: u64 },
 }
 
 /// The host of an agent.
@@ -57,15 +43,4 @@ pub struct Greeting {
     pub memory_bytes: u64,
     /// RabbitMQ is installed on the agent's host.
     pub has_rabbitmq: bool,
-}
-
-/// Messages of one node in a run.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Arrivals {
-    /// Their number.
-    pub count: u64,
-    /// Their windows, if this agent saw them arrive.
-    pub counts: Counts,
-    /// The broker has stopped publishers.
-    pub has_alarm: bool,
 }

@@ -7,19 +7,18 @@ use std::thread;
 use anyhow::{Context, Result, ensure};
 use hairstreak_base::available_memory;
 use hairstreak_transport::Listener;
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::orders::{Arrivals, Flow, Greeting, Order};
-use super::queue::{QueueBroker, shared_memory_endpoint};
+use super::orders::{Greeting, Order};
+use super::queue::{QueueBroker, shared_memory_endpoint, tcp_endpoint};
 use crate::broker::server::is_installed;
 use crate::frame::Machine;
 use crate::h3::contender::{Broker, Target, Transport};
 use crate::h3::data::{
-    BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store, Tally, Windows,
-    listen, open_link, push_frame,
+    Arrivals, BlockingStream, Clock, Digester, Frames, Generator, HEADER_SIZE, Publisher, Store, Time,
+    Windows, listen, open_link, push_frame,
 };
-use crate::h3::plan::AgentSettings;
+use crate::h3::plan::{AgentSettings, Flow};
 
 /// Bytes that gather before a write.
 const WRITE_SIZE: usize = 64 * 1024;
@@ -78,54 +77,48 @@ impl Session {
     }
 
     fn answer(&mut self, answer: &Result<Value, String>) -> Result<()> {
-        let line = serde_json::to_string(answer)? + "\n";
+        let line = format!("{}\n", json!(answer));
         Ok(self.control.write_all(line.as_bytes())?)
     }
 
     fn obey(&mut self, line: &str) -> Result<Value> {
         match serde_json::from_str(line).context("not an order of this version")? {
-            Order::Greet { version, vortex } => answer_to("greeting", self.greet(&version, vortex)),
+            Order::Greet { version, vortex } => self.greet(&version, vortex).context("greeting"),
             Order::Receive { transport, room, window_ns } => {
-                answer_to(Target::Across.words(), self.receive(transport, room, window_ns))
+                self.receive(transport, room, window_ns).context(Target::Across.words())
             }
             Order::Relay { transport, to, size, window_ns } => {
-                answer_to(Target::RabbitmqLoopback.words(), self.relay(transport, &to, size, window_ns))
+                self.relay(transport, &to, size, window_ns).context(Target::RabbitmqLoopback.words())
             }
             Order::Open { broker, transport, node, memory_bytes } => {
-                answer_to("opening a queue", self.open(broker, transport, node, memory_bytes))
+                self.open(broker, transport, node, memory_bytes).context("opening a queue")
             }
-            Order::Send { endpoint, flow } => answer_to("sending", self.send(&endpoint, flow)),
+            Order::Send { endpoint, flow } => self.send(&endpoint, flow).context("sending"),
             Order::Publish { endpoint, to, flow, window_ns } => {
-                answer_to("publishing", self.publish(&endpoint, &to, flow, window_ns))
+                self.publish(&endpoint, &to, flow, window_ns).context("publishing")
             }
-            Order::Tally { key } => answer_to("digesting", self.tally(key).map(|tally| (tally, false))),
-            Order::Drain { key, count } => {
-                let broker = self.brokers.iter_mut().find(|broker| broker.is_open());
-                let drained = broker.context("no queue is open").and_then(|broker| broker.drain(key, count));
-                answer_to("draining a queue", drained)
-            }
+            Order::Tally { key, count } => self.tally(key, count).context("digesting"),
         }
     }
 
-    fn greet(&mut self, version: &str, vortex: Option<String>) -> Result<Greeting> {
+    fn greet(&mut self, version: &str, vortex: Option<String>) -> Result<Value> {
         ensure!(
             version == VERSION,
             "the controller has version {version}, this agent {VERSION}: use the same on all hosts"
         );
         self.vortex = vortex;
         let Machine { cpu, cores, kernel } = Machine::here();
-        Ok(Greeting {
+        Ok(json!(Greeting {
             machine: format!("{cpu}, {cores} cores, {kernel}"),
             memory_bytes: available_memory().unwrap_or(MEMORY_UNKNOWN),
             has_rabbitmq: is_installed(&self.rabbitmq),
-        })
+        }))
     }
 
     /// Listens for a sender, and returns the address.
     fn bind(&mut self, transport: Transport) -> Result<Listener> {
         let listener = match transport {
-            Transport::Tcp if self.host.is_ipv6() => listen(&format!("tcp://[{}]:*", self.host))?,
-            Transport::Tcp => listen(&format!("tcp://{}:*", self.host))?,
+            Transport::Tcp => listen(&tcp_endpoint(self.host))?,
             Transport::Shm => listen(&shared_memory_endpoint("receiver"))?,
             Transport::Vortex => listen(self.vortex.as_deref().context("there is no place on the fabric")?)?,
         };
@@ -133,7 +126,7 @@ impl Session {
         Ok(listener)
     }
 
-    fn receive(&mut self, transport: Transport, room: u64, window_ns: u64) -> Result<Arrivals> {
+    fn receive(&mut self, transport: Transport, room: u64, window_ns: u64) -> Result<Value> {
         let available = self.store.size() + available_memory().unwrap_or(MEMORY_UNKNOWN);
         ensure!(
             room <= available,
@@ -143,37 +136,30 @@ impl Session {
         self.sent = None;
         let listener = self.bind(transport)?;
         let mut stream = BlockingStream::accept(&listener)?;
-        let mut windows = Windows::open(Clock::of(listener.endpoint())?, window_ns);
-        let count = self.store.receive(&mut stream, &mut windows)?;
-        Ok(Arrivals { count, counts: windows.finish(), has_alarm: false })
+        let windows = Windows::open(Clock::of(Time::Fabric, listener.endpoint())?, window_ns);
+        Ok(json!(self.store.receive(&mut stream, windows)?))
     }
 
-    fn open(
-        &mut self,
-        kind: Broker,
-        transport: Transport,
-        node: char,
-        memory_bytes: u64,
-    ) -> Result<Option<String>> {
+    fn open(&mut self, kind: Broker, transport: Transport, node: char, memory_bytes: u64) -> Result<Value> {
         if !self.brokers.iter().any(|broker| broker.kind == kind) {
             let vortex = self.vortex.clone();
             self.brokers.push(QueueBroker::start(kind, self.host, vortex, memory_bytes, &self.rabbitmq)?);
         }
         let broker = self.brokers.iter_mut().find(|broker| broker.kind == kind).context("no broker")?;
         broker.open(transport, node)?;
-        Ok(broker.endpoint(transport))
+        Ok(json!(broker.endpoint(transport)))
     }
 
-    fn send(&mut self, endpoint: &str, Flow { size, seed, extent }: Flow) -> Result<Arrivals> {
-        let mut generator = Generator::new(size, seed);
+    fn send(&mut self, endpoint: &str, flow: Flow) -> Result<Value> {
+        let mut generator = Generator::new(flow.size, flow.seed);
         let mut stream = BlockingStream::connect(endpoint)?;
-        let (mut out, mut count) = (Vec::with_capacity(WRITE_SIZE + size + HEADER_SIZE), 0);
-        let clock = extent.clock(endpoint)?;
-        let begin_ns = clock.now_ns();
-        while !extent.is_over(count, clock.now_ns() - begin_ns) {
+        let (mut out, mut count) = (Vec::with_capacity(WRITE_SIZE + flow.size + HEADER_SIZE), 0);
+        let clock = Clock::of(flow.time, &endpoint.parse()?)?;
+        let begin_ns = clock.now().0;
+        while !flow.is_over(count, clock.now().0 - begin_ns) {
             out.clear();
-            while out.len() < WRITE_SIZE && count < extent.count_max {
-                push_frame(&mut out, size);
+            while out.len() < WRITE_SIZE && count < flow.count_max {
+                push_frame(&mut out, flow.size);
                 generator.append_next(&mut out);
                 count += 1;
             }
@@ -181,34 +167,30 @@ impl Session {
         }
         stream.finish()?;
         self.sent = Some((generator, count));
-        Ok(Arrivals { count, ..Arrivals::default() })
+        Ok(json!(Arrivals { count, ..Arrivals::default() }))
     }
 
     fn publish(
         &mut self,
         endpoint: &str,
         (exchange, key): &(String, String),
-        Flow { size, seed, extent }: Flow,
+        flow: Flow,
         window_ns: u64,
-    ) -> Result<Arrivals> {
-        let mut generator = Generator::new(size, seed);
-        let mut link = open_link(endpoint)?;
-        let clock = extent.clock(endpoint)?;
-        let mut windows = Windows::open(clock.clone(), window_ns);
-        let mut publisher = Publisher::new(&mut link, &mut windows, (exchange, key), size);
-        let (begin_ns, mut count) = (clock.now_ns(), 0);
-        while !extent.is_over(count, clock.now_ns() - begin_ns) {
-            let batch = (WRITE_SIZE / size).max(1) as u64;
-            for _ in 0..batch.min(extent.count_max - count) {
+    ) -> Result<Value> {
+        let mut generator = Generator::new(flow.size, flow.seed);
+        let link = open_link(endpoint)?;
+        let windows = Windows::open(Clock::of(flow.time, &endpoint.parse()?)?, window_ns);
+        let mut publisher = Publisher::new(link, windows, (exchange, key), flow.size);
+        let (batch, mut count) = ((WRITE_SIZE / flow.size).max(1) as u64, 0);
+        while !flow.is_over(count, publisher.windows.elapsed_ns()) {
+            for _ in 0..batch.min(flow.count_max - count) {
                 let (first, rest) = generator.next_parts();
                 publisher.publish(&first, rest)?;
                 count += 1;
             }
         }
-        publisher.finish()?;
-        let has_alarm = publisher.has_alarm;
         self.sent = Some((generator, count));
-        Ok(Arrivals { count, counts: windows.finish(), has_alarm })
+        Ok(json!(publisher.finish()?))
     }
 
     fn relay(
@@ -217,23 +199,21 @@ impl Session {
         (exchange, key): &(String, String),
         size: usize,
         window_ns: u64,
-    ) -> Result<Arrivals> {
-        let broker = self.brokers.iter().find(|broker| broker.is_open());
+    ) -> Result<Value> {
+        let broker = self.brokers.iter().find(|broker| broker.open.is_some());
         let endpoint = broker.and_then(|broker| broker.endpoint(Transport::Tcp));
-        let mut link = open_link(&endpoint.context("no queue is open")?)?;
+        let link = open_link(endpoint.context("no queue is open")?)?;
         let listener = self.bind(transport)?;
         let mut stream = BlockingStream::accept(&listener)?;
-        let mut windows = Windows::open(Clock::Wall, window_ns);
-        let mut publisher = Publisher::new(&mut link, &mut windows, (exchange, key), size);
-        let mut input = Vec::new();
+        let windows = Windows::open(Clock::default(), window_ns);
+        let mut publisher = Publisher::new(link, windows, (exchange, key), size);
+        let (mut input, mut chunk) = (Vec::new(), vec![0; READ_SIZE]);
         loop {
-            let filled = input.len();
-            input.resize(filled + READ_SIZE, 0);
-            let read = stream.read(&mut input[filled..])?;
-            input.truncate(filled + read);
+            let read = stream.read(&mut chunk)?;
             if read == 0 {
                 break;
             }
+            input.extend_from_slice(&chunk[..read]);
             let mut frames = Frames::default();
             frames.take(&input, |body| {
                 let (first, rest) = body.split_at(body.len().min(8));
@@ -243,13 +223,16 @@ impl Session {
         }
         // The sender need not wait for the confirms.
         drop(stream);
-        let count = publisher.finish()?;
-        let has_alarm = publisher.has_alarm;
-        Ok(Arrivals { count, counts: windows.finish(), has_alarm })
+        Ok(json!(publisher.finish()?))
     }
 
-    fn tally(&mut self, key: u64) -> Result<Tally> {
-        let Some((generator, count)) = &mut self.sent else { return self.store.tally(key) };
+    fn tally(&mut self, key: u64, count: u64) -> Result<Value> {
+        if let Some(broker) = self.brokers.iter_mut().find(|broker| broker.open.is_some()) {
+            return Ok(json!(broker.drain(key, count)?));
+        }
+        let Some((generator, count)) = &mut self.sent else {
+            return Ok(json!((self.store.tally(key)?, false)));
+        };
         let (mut digester, mut message) = (Digester::new(key), Vec::new());
         generator.restart();
         for _ in 0..*count {
@@ -257,11 +240,6 @@ impl Session {
             generator.append_next(&mut message);
             digester.add(&message);
         }
-        Ok(digester.tally)
+        Ok(json!((digester.tally, false)))
     }
-}
-
-/// The answer to an order in JSON. An error begins with `subject`.
-fn answer_to(subject: &'static str, outcome: Result<impl Serialize>) -> Result<Value> {
-    Ok(json!(outcome.context(subject)?))
 }

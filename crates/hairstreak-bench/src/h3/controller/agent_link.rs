@@ -23,35 +23,6 @@ const GONE_TIME: Duration = Duration::from_millis(200);
 /// The address of an agent that the controller starts.
 const LOCAL: &str = "127.0.0.1:0";
 
-/// An agent's process on this host. Dropping it ends it.
-#[derive(Debug)]
-struct LocalAgent(Child);
-
-impl LocalAgent {
-    /// Starts this program as an agent. Returns its address, too.
-    fn start(rabbitmq: &str) -> Result<(LocalAgent, SocketAddr)> {
-        let mut command = Command::new(std::env::current_exe()?);
-        command.args(["h3-agent", "--bind", LOCAL, "--rabbitmq", rabbitmq]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped());
-        end_with_parent(&mut command);
-        let mut agent = LocalAgent(command.spawn()?);
-        let mut line = String::new();
-        if let Some(output) = agent.0.stdout.take() {
-            BufReader::new(output).read_line(&mut line)?;
-        }
-        let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());
-        Ok((agent, address.with_context(|| format!("{line:?}"))?))
-    }
-}
-
-impl Drop for LocalAgent {
-    fn drop(&mut self) {
-        // Both fail only if it has ended and been reaped already.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A conversation with an agent.
 #[derive(Debug)]
 pub struct AgentLink {
@@ -60,7 +31,8 @@ pub struct AgentLink {
     /// The host, from the agent's greeting.
     pub host: Greeting,
     control: BufReader<TcpStream>,
-    _local: Option<LocalAgent>,
+    /// The agent's process, if the controller has started the agent. It ends with the conversation.
+    local: Option<Child>,
 }
 
 impl AgentLink {
@@ -73,12 +45,10 @@ impl AgentLink {
     ) -> Result<AgentLink> {
         let (local, address) = match address {
             Some(address) => (None, address),
-            None => LocalAgent::start(rabbitmq)
-                .map(|(agent, address)| (Some(agent), address))
-                .context("a local agent")?,
+            None => start_local(rabbitmq).context("a local agent")?,
         };
         let control = BufReader::new(connect(address).with_context(|| name.clone())?);
-        let mut link = AgentLink { name, host: Greeting::default(), control, _local: local };
+        let mut link = AgentLink { name, host: Greeting::default(), control, local };
         link.order(&Order::Greet { version: env!("CARGO_PKG_VERSION").to_owned(), vortex })?;
         link.host = link.answer()?;
         Ok(link)
@@ -117,6 +87,31 @@ impl AgentLink {
             Err(error) => error.kind() != ErrorKind::WouldBlock,
         }
     }
+}
+
+impl Drop for AgentLink {
+    fn drop(&mut self) {
+        if let Some(agent) = &mut self.local {
+            // Both fail only if it has ended and been reaped already.
+            let _ = agent.kill();
+            let _ = agent.wait();
+        }
+    }
+}
+
+/// Starts this program as an agent. Returns its process and its address.
+fn start_local(rabbitmq: &str) -> Result<(Option<Child>, SocketAddr)> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(["h3-agent", "--bind", LOCAL, "--rabbitmq", rabbitmq]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    end_with_parent(&mut command);
+    let mut agent = command.spawn()?;
+    let mut line = String::new();
+    if let Some(output) = agent.stdout.take() {
+        BufReader::new(output).read_line(&mut line)?;
+    }
+    let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());
+    Ok((Some(agent), address.with_context(|| format!("{line:?}"))?))
 }
 
 fn connect(address: SocketAddr) -> Result<TcpStream> {

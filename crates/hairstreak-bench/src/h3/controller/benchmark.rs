@@ -6,15 +6,15 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
 use super::cluster::{Cluster, Run};
 use super::fabric::OwnFabric;
-use crate::frame::{Row, Setting, Value, chosen, name, rate};
+use crate::frame::{Row, Value, chosen, name, rate};
 use crate::h3::contender::{Broker, Contender, Target, Transport};
 use crate::h3::plan::{Plan, Settings};
-use crate::h3::results::{self, Record, Report};
+use crate::h3::results::{self, Record, Results};
 
 const BETWEEN_HOSTS: &str = "only tcp goes from host to host";
 const MIB: u64 = 1 << 20;
@@ -27,7 +27,7 @@ pub fn run(settings: &Settings) -> Result<()> {
     let transports = transports(settings, &mut notes)?;
     let fabric = transports.contains(&Transport::Vortex).then(OwnFabric::start).transpose()?;
     let mut cluster = Cluster::start(&settings.hosts, &settings.rabbitmq, fabric.as_ref())?;
-    let contenders = contenders(settings, &transports, &cluster, &mut notes)?;
+    let contenders = contenders(settings, &transports, cluster.has_rabbitmq(), &mut notes)?;
     let available = cluster.agents().map(|agent| agent.host.memory_bytes).min().unwrap_or_default();
     let memory_bytes = settings.memory_mib.map_or(available / MEMORY_PART, |mib| mib * MIB);
     let plan = Plan::new(settings.scale, memory_bytes, &settings.sizes);
@@ -49,11 +49,9 @@ pub fn run(settings: &Settings) -> Result<()> {
         let row = Row::default().show("name", "agent", Value::text(&agent.name));
         row.show("machine", "machine", Value::text(&agent.host.machine))
     });
-    let agents = agents.collect();
-    let facts = fabric.as_ref().map(|fabric| fabric.facts);
-    drop(cluster);
-    let report = Report { setting: Setting::new(Vec::new(), notes), plan, agents, fabric: facts, records };
-    results::publish(&report, Path::new(&settings.out), settings.json)
+    let (agents, fabric) = (agents.collect(), fabric.as_ref().map(|fabric| fabric.facts));
+    let results = Results { plan, agents, fabric, records };
+    results::publish(&results, notes, Path::new(&settings.out), settings.json)
 }
 
 /// The time of the runs to come at the pace of those before.
@@ -68,15 +66,15 @@ fn time_left(elapsed: Duration, done: usize, total: usize) -> String {
 
 /// The transports to measure: between hosts only tcp.
 fn transports(settings: &Settings, notes: &mut Vec<String>) -> Result<Vec<Transport>> {
-    let asked = chosen(&settings.transports, Transport::value_variants());
-    let asked = Transport::value_variants().iter().copied().filter(|transport| asked.contains(transport));
-    let (transports, left_out): (Vec<Transport>, Vec<Transport>) =
-        asked.partition(|&transport| settings.hosts.is_empty() || transport == Transport::Tcp);
-    let left_out: Vec<String> = left_out.iter().map(name).collect();
-    if transports.is_empty() {
-        bail!("--transport {} with --host: {BETWEEN_HOSTS}", left_out.join(","));
+    let mut transports = Transport::value_variants().to_vec();
+    transports.retain(|transport| settings.transports.is_empty() || settings.transports.contains(transport));
+    if !settings.hosts.is_empty() {
+        let left_out: Vec<Transport> =
+            transports.extract_if(.., |transport| *transport != Transport::Tcp).collect();
+        let left_out: Vec<String> = left_out.iter().map(name).collect();
+        ensure!(!transports.is_empty(), "--transport {} with --host: {BETWEEN_HOSTS}", left_out.join(","));
+        notes.extend(left_out.iter().map(|transport| format!("{transport} was left out: {BETWEEN_HOSTS}")));
     }
-    notes.extend(left_out.iter().map(|transport| format!("{transport} was left out: {BETWEEN_HOSTS}")));
     Ok(transports)
 }
 
@@ -84,28 +82,26 @@ fn transports(settings: &Settings, notes: &mut Vec<String>) -> Result<Vec<Transp
 fn contenders(
     settings: &Settings,
     transports: &[Transport],
-    cluster: &Cluster,
+    has_rabbitmq: bool,
     notes: &mut Vec<String>,
 ) -> Result<Vec<Contender>> {
-    let absent = format!("{} is not there; Debian's package is rabbitmq-server", settings.rabbitmq);
     let mut brokers = chosen(&settings.brokers, Broker::value_variants()).to_vec();
-    if !cluster.has_rabbitmq() {
+    if !has_rabbitmq {
+        let absent = format!("{} is not there; Debian's package is rabbitmq-server", settings.rabbitmq);
         ensure!(!settings.brokers.contains(&Broker::Rabbitmq), "--broker rabbitmq: {absent}");
         brokers.retain(|&broker| broker != Broker::Rabbitmq);
         if settings.brokers.is_empty() {
             notes.push(format!("RabbitMQ was left out ({absent})"));
         }
     }
-    let mut contenders = Vec::new();
-    for &target in Target::value_variants() {
-        if target.broker().is_none_or(|broker| brokers.contains(&broker)) {
-            // RabbitMQ listens over tcp alone.
-            let is_possible = |transport| target != Target::Rabbitmq || transport == Transport::Tcp;
-            let transports = transports.iter().copied().filter(|&transport| is_possible(transport));
-            contenders.extend(transports.map(|transport| Contender { transport, target }));
-        }
-    }
-    Ok(contenders)
+    let targets = Target::value_variants().iter().copied();
+    let targets = targets.filter(|target| target.broker().is_none_or(|broker| brokers.contains(&broker)));
+    let contenders =
+        targets.flat_map(|target| transports.iter().map(move |&transport| Contender { transport, target }));
+    // RabbitMQ listens over tcp alone.
+    let is_possible =
+        |contender: &Contender| contender.target != Target::Rabbitmq || contender.transport == Transport::Tcp;
+    Ok(contenders.filter(is_possible).collect())
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ use serde::de::DeserializeOwned;
 use super::agent_link::AgentLink;
 use super::fabric::{OwnFabric, as_sender};
 use crate::frame::name;
-use crate::h3::agent::{Arrivals, Flow, Order};
+use crate::h3::agent::Order;
 use crate::h3::contender::{Contender, NODES, Target};
-use crate::h3::data::{HEADER_SIZE, Tally};
+use crate::h3::data::{Arrivals, HEADER_SIZE, Tally};
 use crate::h3::plan::{Plan, Row, Side};
 
 /// All agents.
@@ -40,16 +40,8 @@ pub struct Run {
     pub number: u32,
 }
 
-/// The outcome of a run on both nodes.
-#[derive(Clone, Debug)]
-pub struct Outcome {
-    /// Arrivals by node.
-    pub arrivals: [Arrivals; 2],
-    /// Verified messages and bytes by node.
-    pub tallies: [Tally; 2],
-    /// A broker has written messages to disk.
-    pub has_spilled: bool,
-}
+/// The outcome of a run on a node: its arrivals, its verified messages, and whether its broker has written messages to disk.
+pub type Node = (Arrivals, Tally, bool);
 
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,7 +81,7 @@ impl Cluster {
     /// Makes a run and verifies every message of it.
     ///
     /// Errors: an agent is gone, or could not do its part. An agent that is gone is the reason why others fail.
-    pub fn measure(&mut self, plan: &Plan, run: &Run) -> Result<Outcome> {
+    pub fn measure(&mut self, plan: &Plan, run: &Run) -> Result<[Node; 2]> {
         let outcome = self.transmit(plan, run).and_then(|arrivals| self.verify(run, arrivals));
         outcome.map_err(|error| match self.agents().find(|agent| agent.is_gone()) {
             Some(agent) => anyhow!("{} is gone", agent.name),
@@ -98,13 +90,10 @@ impl Cluster {
     }
 
     fn transmit(&mut self, plan: &Plan, run: &Run) -> Result<[Arrivals; 2]> {
-        let Run { contender, row: Row { size, .. }, .. } = *run;
+        let Run { contender, row, .. } = *run;
         let Contender { transport, target } = contender;
-        let extent = plan.extent(run.row, contender);
         let window_ns = plan.window_ns(contender.time());
-        let to = |node: usize| (transport.exchange(), format!("{size}.{}", NODES[node]));
-        // No two senders or runs have the same messages.
-        let flow = || Flow { size, seed: fastrand::u64(..), extent };
+        let to = |node: usize| (format!("h3.{}", name(&transport)), format!("{}.{}", row.size, NODES[node]));
         let mut queues: [Option<String>; 2] = [None, None];
         if let Some(broker) = target.broker() {
             let memory_bytes = plan.node_bytes();
@@ -114,24 +103,23 @@ impl Cluster {
         }
         if let Target::Hairstreak | Target::Rabbitmq = target {
             order(&mut self.senders, |node| {
-                let endpoint = queues[node].as_deref();
-                let endpoint =
-                    endpoint.with_context(|| format!("no broker listens over {}", name(&transport)))?;
-                let endpoint = as_sender(endpoint, node)?;
-                Ok(Order::Publish { endpoint, to: to(node), flow: flow(), window_ns })
+                let no_broker = || format!("no broker listens over {}", name(&transport));
+                let endpoint = as_sender(queues[node].as_deref().with_context(no_broker)?, node)?;
+                Ok(Order::Publish { endpoint, to: to(node), flow: plan.flow(row, contender), window_ns })
             })?;
             return answers(&mut self.senders);
         }
         order(&mut self.receivers, |node| {
-            let room = extent.count_max * (size + HEADER_SIZE) as u64;
+            let room = plan.flow(row, contender).count_max * (row.size + HEADER_SIZE) as u64;
             Ok(match target {
                 Target::Across => Order::Receive { transport, room, window_ns },
-                _ => Order::Relay { transport, to: to(node), size, window_ns },
+                _ => Order::Relay { transport, to: to(node), size: row.size, window_ns },
             })
         })?;
         let listeners: [String; 2] = answers(&mut self.receivers)?;
         order(&mut self.senders, |node| {
-            Ok(Order::Send { endpoint: as_sender(&listeners[node], node)?, flow: flow() })
+            let endpoint = as_sender(&listeners[node], node)?;
+            Ok(Order::Send { endpoint, flow: plan.flow(row, contender) })
         })?;
         // A receiver that fails is the reason why its sender fails, too.
         let arrivals = answers(&mut self.receivers)?;
@@ -140,22 +128,17 @@ impl Cluster {
     }
 
     /// Compares the messages of each sender with those in the receiver's memory or queue.
-    fn verify(&mut self, run: &Run, arrivals: [Arrivals; 2]) -> Result<Outcome> {
+    fn verify(&mut self, run: &Run, arrivals: [Arrivals; 2]) -> Result<[Node; 2]> {
         let key = fastrand::u64(..);
-        order(&mut self.senders, |_| Ok(Order::Tally { key }))?;
-        order(&mut self.receivers, |node| {
-            Ok(match run.contender.target {
-                Target::Across => Order::Tally { key },
-                _ => Order::Drain { key, count: arrivals[node].count },
-            })
-        })?;
-        let arrived: [(Tally, bool); 2] = answers(&mut self.receivers)?;
-        let sent: [(Tally, bool); 2] = answers(&mut self.senders)?;
-        for (node, (sent, arrived)) in sent.iter().zip(&arrived).enumerate() {
-            compare(run, NODES[node], sent.0, arrived.0)?;
+        for agents in [&mut self.senders, &mut self.receivers] {
+            order(agents, |node| Ok(Order::Tally { key, count: arrivals[node].count }))?;
         }
-        let has_spilled = arrived.iter().any(|(_, has_spilled)| *has_spilled);
-        Ok(Outcome { arrivals, tallies: arrived.map(|(tally, _)| tally), has_spilled })
+        let [a, b]: [(Tally, bool); 2] = answers(&mut self.receivers)?;
+        let [sent_a, sent_b]: [(Tally, bool); 2] = answers(&mut self.senders)?;
+        compare(run, NODES[0], sent_a.0, a.0)?;
+        compare(run, NODES[1], sent_b.0, b.0)?;
+        let [arrivals_a, arrivals_b] = arrivals;
+        Ok([(arrivals_a, a.0, a.1), (arrivals_b, b.0, b.1)])
     }
 }
 

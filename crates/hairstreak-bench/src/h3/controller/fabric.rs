@@ -1,6 +1,6 @@
 //! The simulated Data Vortex of a benchmark: a thread of the controller owns the switch, all agents attach to it.
 
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use anyhow::{Context, Result};
 use hairstreak_transport::Endpoint;
@@ -15,7 +15,6 @@ pub struct OwnFabric {
     /// The shape of the fabric, and the length of its slots.
     pub facts: FabricFacts,
     stopper: FabricStopper,
-    thread: Option<JoinHandle<()>>,
 }
 
 impl OwnFabric {
@@ -29,8 +28,8 @@ impl OwnFabric {
                 eprintln!("hairstreak-bench: the fabric: {error}");
             }
         };
-        let thread = thread::Builder::new().name("fabric".into()).spawn(run).context("the fabric")?;
-        Ok(OwnFabric { name, facts, stopper, thread: Some(thread) })
+        thread::Builder::new().name("fabric".into()).spawn(run).context("the fabric")?;
+        Ok(OwnFabric { name, facts, stopper })
     }
 
     /// The place of an agent of that side and node: each has a rank of its own, senders the first ones.
@@ -43,10 +42,6 @@ impl OwnFabric {
 impl Drop for OwnFabric {
     fn drop(&mut self) {
         self.stopper.stop();
-        if let Some(thread) = self.thread.take() {
-            // A panic has been reported by itself.
-            let _ = thread.join();
-        }
     }
 }
 

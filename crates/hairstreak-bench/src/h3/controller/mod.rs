@@ -6,4 +6,4 @@ mod cluster;
 mod fabric;
 
 pub use benchmark::run;
-pub use cluster::{Outcome, Run};
+pub use cluster::{Node, Run};

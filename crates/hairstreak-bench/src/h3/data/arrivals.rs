@@ -9,9 +9,8 @@
 //! A window is a length of the host's time or of the simulated fabric's. `Store` keeps messages until they are verified.
 
 use std::io::Read;
-use std::sync::Arc;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use hairstreak_transport::Endpoint;
 use hairstreak_transport::vortex::FabricClock;
@@ -35,35 +34,31 @@ pub enum Time {
     Fabric,
 }
 
-/// A clock of either time.
-#[derive(Clone, Debug)]
-pub enum Clock {
-    /// The host's monotonic clock.
-    Wall,
-    /// The clock of a fabric.
-    Fabric(Arc<FabricClock>),
-}
+/// The host's monotonic clock, or the clock of a fabric.
+#[derive(Debug, Default)]
+pub struct Clock(Option<FabricClock>);
 
 impl Clock {
-    /// The clock of the transport that `endpoint` is of.
+    /// The clock of that time for messages to `endpoint`.
     ///
     /// Errors: there is no fabric of that name.
-    pub fn of(endpoint: &Endpoint) -> Result<Clock> {
-        match endpoint {
-            Endpoint::Vortex(address) => Ok(Clock::Fabric(Arc::new(FabricClock::attach(&address.fabric)?))),
-            _ => Ok(Clock::Wall),
-        }
+    pub fn of(time: Time, endpoint: &Endpoint) -> Result<Clock> {
+        Ok(Clock(match (time, endpoint) {
+            (Time::Fabric, Endpoint::Vortex(address)) => Some(FabricClock::attach(&address.fabric)?),
+            _ => None,
+        }))
     }
 
-    /// Returns nanoseconds of this clock.
+    /// Returns nanoseconds of this clock and of the host's.
     #[inline]
-    pub fn now_ns(&self) -> u64 {
-        match self {
-            Clock::Wall => now_ns(),
-            Clock::Fabric(clock) => clock.time().as_nanos() as u64,
-        }
+    pub fn now(&self) -> Instants {
+        let wall_ns = now_ns();
+        (self.0.as_ref().map_or(wall_ns, |clock| clock.time().as_nanos() as u64), wall_ns)
     }
 }
+
+/// Nanoseconds of one instant, by a clock and by the host's.
+type Instants = (u64, u64);
 
 /// The count of arrivals by window.
 #[derive(Debug)]
@@ -75,59 +70,53 @@ pub struct Windows {
     counts: Vec<u64>,
 }
 
-/// One instant by the windows' clock and by the host's.
-#[derive(Clone, Copy, Debug)]
-struct Instants {
-    own_ns: u64,
-    wall_ns: u64,
-}
-
-/// The arrivals of one node by window.
+/// Messages of one node in a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
+pub struct Arrivals {
+    /// Their number.
+    pub count: u64,
     /// Messages of each whole window.
     pub windows: Vec<u64>,
     /// Nanoseconds of the host's clock to the last arrival.
     pub wall_ns: u64,
-}
-
-impl Instants {
-    fn now(clock: &Clock) -> Instants {
-        let wall_ns = Clock::Wall.now_ns();
-        let own_ns = if let Clock::Wall = clock { wall_ns } else { clock.now_ns() };
-        Instants { own_ns, wall_ns }
-    }
+    /// The broker has stopped publishers.
+    pub has_alarm: bool,
 }
 
 impl Windows {
     /// Opens the first window, of `window_ns` nanoseconds of `clock`, now.
     pub fn open(clock: Clock, window_ns: u64) -> Windows {
-        let now = Instants::now(&clock);
+        let now = clock.now();
         Windows { clock, window_ns: window_ns.max(1), begin: now, end: now, counts: Vec::new() }
+    }
+
+    /// Returns the nanoseconds since the first window was opened.
+    pub fn elapsed_ns(&self) -> u64 {
+        self.clock.now().0 - self.begin.0
     }
 
     /// Adds `count` messages that have arrived just now.
     #[inline]
     pub fn note(&mut self, count: u64) {
         if count > 0 {
-            self.note_at(Instants::now(&self.clock), count);
+            self.note_at(self.clock.now(), count);
         }
     }
 
     fn note_at(&mut self, now: Instants, count: u64) {
         self.end = now;
-        let index = (now.own_ns.saturating_sub(self.begin.own_ns) / self.window_ns) as usize;
+        let index = (now.0.saturating_sub(self.begin.0) / self.window_ns) as usize;
         if self.counts.len() <= index {
             self.counts.resize(index + 1, 0);
         }
         self.counts[index] += count;
     }
 
-    /// Returns the whole windows.
-    pub fn finish(mut self) -> Counts {
-        let elapsed_ns = self.end.own_ns.saturating_sub(self.begin.own_ns);
-        self.counts.resize((elapsed_ns / self.window_ns) as usize, 0);
-        Counts { windows: self.counts, wall_ns: self.end.wall_ns - self.begin.wall_ns }
+    /// Returns all messages, and those of the whole windows.
+    pub fn finish(mut self) -> Arrivals {
+        let (count, wall_ns) = (self.counts.iter().sum(), self.end.1 - self.begin.1);
+        self.counts.resize((self.end.0.saturating_sub(self.begin.0) / self.window_ns) as usize, 0);
+        Arrivals { count, windows: self.counts, wall_ns, has_alarm: false }
     }
 }
 
@@ -157,32 +146,28 @@ impl Store {
         self.bytes.len() as u64
     }
 
-    /// Receives to the end of the stream, and notes each message that is whole. Returns the number of messages.
+    /// Receives to the end of the stream, and notes each message that is whole.
     ///
     /// Errors: the stream fails, it ends within a message, or more comes than there is room for.
-    pub fn receive(&mut self, stream: &mut BlockingStream, windows: &mut Windows) -> Result<u64> {
-        let (mut frames, mut total) = (Frames::default(), 0);
+    pub fn receive(&mut self, stream: &mut BlockingStream, mut windows: Windows) -> Result<Arrivals> {
+        let mut frames = Frames::default();
         loop {
             let end = self.bytes.len().min(self.filled + READ_SIZE);
             let room = &mut self.bytes[self.filled..end];
             if room.is_empty() {
                 // A full store is no error as long as nothing more comes.
-                match stream.read(&mut [0])? {
-                    0 => break,
-                    _ => bail!("more than the {end} bytes that were agreed came"),
-                }
+                ensure!(stream.read(&mut [0])? == 0, "more than the {end} bytes that were agreed came");
+                break;
             }
             let count = stream.read(room)?;
             if count == 0 {
                 break;
             }
             self.filled += count;
-            let count = frames.take(&self.bytes[..self.filled], |_| Ok(()))?;
-            windows.note(count);
-            total += count;
+            windows.note(frames.take(&self.bytes[..self.filled], |_| Ok(()))?);
         }
         ensure!(frames.taken == self.filled, "the stream ended within a message");
-        Ok(total)
+        Ok(windows.finish())
     }
 
     /// Counts and digests all messages.
@@ -201,13 +186,15 @@ mod tests {
     use super::*;
 
     fn check(arrivals: &[(u64, u64)], windows: &[u64], elapsed_ns: u64) {
-        let mut counted = Windows::open(Clock::Wall, 100);
-        let begin = Instants { own_ns: 1000, wall_ns: 7000 };
-        (counted.begin, counted.end) = (begin, begin);
+        let mut counted = Windows::open(Clock::default(), 100);
+        (counted.begin, counted.end) = ((1000, 7000), (1000, 7000));
         for &(at, count) in arrivals {
-            counted.note_at(Instants { own_ns: at, wall_ns: 7 * at }, count);
+            counted.note_at((at, 7 * at), count);
         }
-        assert_eq!(counted.finish(), Counts { windows: windows.to_vec(), wall_ns: 7 * elapsed_ns });
+        let count = arrivals.iter().map(|arrival| arrival.1).sum();
+        let expected =
+            Arrivals { count, windows: windows.to_vec(), wall_ns: 7 * elapsed_ns, has_alarm: false };
+        assert_eq!(counted.finish(), expected);
     }
 
     #[test]

@@ -3,16 +3,16 @@
 //! - `messages`: messages that are made, framed and digested
 //! - `stream`: a stream of any transport that waits
 //! - `arrivals`: arrivals by window, in the host's or the fabric's time, and the memory of a receiver
-//! - `amqp`: messages into a queue and out of a queue
+//! - `publisher`: messages into a queue
 //!
 //! Nothing here knows the controller. `agent` puts these parts together.
 
-mod amqp;
 mod arrivals;
 mod messages;
+mod publisher;
 mod stream;
 
-pub use amqp::{Deliveries, Publisher, open_link};
-pub use arrivals::{Clock, Counts, Store, Time, Windows};
+pub use arrivals::{Arrivals, Clock, Store, Time, Windows};
 pub use messages::{Digester, Frames, Generator, HEADER_SIZE, Tally, push_frame};
+pub use publisher::{Publisher, open_link};
 pub use stream::{BlockingStream, listen};

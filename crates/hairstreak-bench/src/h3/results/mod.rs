@@ -1,9 +1,8 @@
 //! The results of the benchmark: tables for a terminal, one HTML file, JSON, and CSV.
 //!
 //! ```text
-//!   record (one run) --> report --> json, csv
-//!                        report --> sections (words and tables, with the paper's) --> output (text, html)
-//!                        report --> charts                                        --> output (html)
+//!   record (one run) --> report (tables, with the paper's) --> output (text, html, json, csv)
+//!                        charts                            --> output (html)
 //! ```
 
 mod charts;
@@ -12,8 +11,7 @@ mod output;
 mod paper;
 mod record;
 mod report;
-mod sections;
 
 pub use output::publish;
 pub use record::Record;
-pub use report::Report;
+pub use report::Results;

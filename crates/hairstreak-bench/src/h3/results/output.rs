@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use serde_json::json;
 
 use super::charts::{by_size, over_time};
-use super::report::Report;
-use super::sections::{Section, sections};
-use crate::frame::{Row, columns};
+use super::report::Results;
+use crate::frame::{Report, Row, Table};
 
 const STYLE: &str = "body{font:14px/1.5 sans-serif;max-width:78rem;margin:2rem auto;padding:0 1rem;color:#222}\
 table{border-collapse:collapse;margin:1rem 0;display:block;overflow-x:auto}\
@@ -18,9 +18,21 @@ td:first-child,th:first-child{text-align:left}\
 svg{max-width:100%;height:auto}h2{margin-top:2.5rem}";
 
 /// Writes h3.html, h3.json and h3.csv into `folder`, and prints the report: tables and the names of the files, or JSON.
-pub fn publish(report: &Report, folder: &Path, is_json: bool) -> Result<()> {
-    let (json, mut text) = (report.json()?, sections(report).iter().map(section_text).collect::<String>());
-    for (name, content) in [("h3.html", &page(report)?), ("h3.json", &json), ("h3.csv", &report.csv())] {
+pub fn publish(results: &Results, notes: Vec<String>, folder: &Path, is_json: bool) -> Result<()> {
+    let report = results.report(notes);
+    let fabric = results.fabric_row().map(|row| row.json());
+    let mut json = report.json()?;
+    for (key, value) in [
+        ("scale", json!(results.plan.scale)),
+        ("memory_bytes", json!(results.plan.memory_bytes)),
+        ("fabric", json!(fabric)),
+        ("records", json!(results.records)),
+    ] {
+        json[key] = value;
+    }
+    let (json, mut text) = (serde_json::to_string_pretty(&json)?, report.render());
+    let html = page(&report, results)?;
+    for (name, content) in [("h3.html", &html), ("h3.json", &json), ("h3.csv", &results.csv())] {
         let file = folder.join(name);
         fs::write(&file, content).with_context(|| format!("cannot write {}", file.display()))?;
         text.push_str(&format!("written: {}\n", file.display()));
@@ -32,21 +44,17 @@ pub fn publish(report: &Report, folder: &Path, is_json: bool) -> Result<()> {
     Ok(())
 }
 
-fn section_text(section: &Section) -> String {
-    let notes = section.notes.iter().map(|note| format!("{note}\n")).collect::<String>();
-    let tables = section.tables.iter().filter(|table| !table.1.is_empty());
-    let tables = tables.map(|(title, rows)| format!("\n{title}\n{}", columns(rows))).collect::<String>();
-    format!("## {}\n{notes}{tables}\n", section.title)
-}
-
 /// The HTML page. Drawings scale with the page.
-fn page(report: &Report) -> Result<String> {
-    let mut body = sections(report).iter().map(section_html).collect::<String>();
-    for (title, charts) in [("Rate over size", by_size(report)?), ("Rate over time", over_time(report)?)] {
+fn page(report: &Report, results: &Results) -> Result<String> {
+    let paragraph = |text: &str| format!("<p>{}</p>\n", escape(text));
+    let mut body: String = report.setting.heading(&report.about).lines().map(paragraph).collect();
+    body.extend(report.tables.iter().map(table_html));
+    body.extend(report.conclusion.iter().map(|sentence| paragraph(sentence)));
+    for (title, charts) in [("Rate over size", by_size(results)?), ("Rate over time", over_time(results)?)] {
         let figures = charts.iter().map(|svg| format!("<figure>{svg}</figure>\n")).collect::<String>();
-        body.push_str(&format!("<h2>{title}</h2>\n{figures}"));
+        body += &format!("<h2>{title}</h2>\n{figures}");
     }
-    let scale = report.plan.scale;
+    let scale = results.plan.scale;
     Ok(format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
@@ -54,21 +62,15 @@ fn page(report: &Report) -> Result<String> {
     ))
 }
 
-fn section_html(section: &Section) -> String {
-    let notes = section.notes.iter().map(|note| format!("<p>{}</p>\n", escape(note))).collect::<String>();
-    let tables = section.tables.iter().map(|(title, rows)| table_html(title, rows)).collect::<String>();
-    format!("<h2>{}</h2>\n{notes}{tables}", escape(section.title))
-}
-
-fn table_html(title: &str, rows: &[Row]) -> String {
-    let Some(first) = rows.first() else { return String::new() };
+fn table_html(table: &Table) -> String {
+    let Some(first) = table.rows.first() else { return String::new() };
     let cell = |tag: &str, text: &str| format!("<{tag}>{}</{tag}>", escape(text));
     let head = first.shown().map(|(heading, _)| cell("th", heading)).collect::<String>();
     let row = |row: &Row| row.shown().map(|(_, text)| cell("td", text)).collect::<String>();
-    let rows = rows.iter().map(|one| format!("<tr>{}</tr>\n", row(one))).collect::<String>();
-    let title = escape(title);
+    let rows = table.rows.iter().map(|one| format!("<tr>{}</tr>\n", row(one))).collect::<String>();
+    let (title, legend) = (escape(table.title), escape(table.legend));
     format!(
-        "<table>\n<caption>{title}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n"
+        "<table>\n<caption>{title}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody></table>\n<p>{legend}</p>\n"
     )
 }
 
@@ -79,16 +81,14 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Value;
+    use crate::frame::{Value, columns};
 
     #[test]
     fn a_table_is_aligned_in_text_and_escaped_in_html() {
         let row =
             Row::default().show("name", "name", Value::text("a<b")).show("rate", "rate", Value::count(1_u32));
-        let section =
-            Section { title: "All", notes: Vec::new(), tables: vec![("rates & more".to_owned(), vec![row])] };
-        assert_eq!(section_text(&section), "## All\n\nrates & more\nname  rate\na<b   1\n\n");
-        let html = section_html(&section);
+        assert_eq!(columns(std::slice::from_ref(&row)), "name  rate\na<b   1\n");
+        let html = table_html(&Table { key: "", title: "rates & more", rows: vec![row], legend: "" });
         assert!(html.contains("<caption>rates &amp; more</caption>"), "{html}");
         assert!(html.contains("<tr><td>a&lt;b</td><td>1</td></tr>"), "{html}");
     }

@@ -6,9 +6,8 @@
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use crate::h3::agent::Arrivals;
 use crate::h3::contender::Contender;
-use crate::h3::controller::{Outcome, Run};
+use crate::h3::controller::{Node, Run};
 use crate::h3::data::Time;
 use crate::h3::plan::{Plan, WINDOWS_MIN};
 
@@ -60,28 +59,12 @@ impl Statistics {
     }
 }
 
-/// A reason to doubt a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    /// It has fewer windows than a run has to have.
-    FewWindows,
-    /// A broker has written messages to disk.
-    Spilled,
-    /// A broker has stopped publishers for want of memory.
-    Alarm,
-}
-
-impl Mark {
-    /// The mark in words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Mark::FewWindows => "fewer than 100 windows",
-            Mark::Spilled => "spilled to disk",
-            Mark::Alarm => "the broker raised an alarm",
-        }
-    }
-}
+/// Reasons to doubt a run: their keys in JSON and their words.
+pub const MARKS: [(&str, &str); 3] = [
+    ("few_windows", "fewer than 100 windows"),
+    ("spilled", "spilled to disk"),
+    ("alarm", "the broker raised an alarm"),
+];
 
 /// One run. Field names are an interface: programs read them.
 #[derive(Clone, Debug, Serialize)]
@@ -109,44 +92,43 @@ pub struct Record {
     pub wall_messages_per_s: f64,
     /// The statistics of the samples.
     pub statistics: Statistics,
-    /// Reasons to doubt the run.
-    pub marks: Vec<Mark>,
+    /// The keys of [`MARKS`] that are reasons to doubt the run.
+    pub marks: Vec<&'static str>,
 }
 
 impl Record {
     /// The record of `run`.
     ///
     /// Errors: the run was over before a window was.
-    pub fn new(run: &Run, plan: &Plan, outcome: &Outcome) -> Result<Record> {
-        let Outcome { arrivals, tallies, has_spilled } = outcome;
+    pub fn new(run: &Run, plan: &Plan, outcome: &[Node; 2]) -> Result<Record> {
         let time = run.contender.time();
         let window_ns = plan.window_ns(time) as f64;
-        let windows = [0, 1].map(|node: usize| arrivals[node].counts.windows.clone());
+        let windows = outcome.each_ref().map(|(arrivals, ..)| arrivals.windows.clone());
         let both = windows[0].iter().zip(&windows[1]);
         let samples: Vec<f64> = both.map(|(a, b)| (a + b) as f64 / (window_ns / NS_PER_S)).collect();
         let statistics = Statistics::of(&samples).with_context(|| {
             format!("{run}: everything arrived at once, so that there is no rate; raise --scale or --memory")
         })?;
-        let wall_rate =
-            |arrivals: &Arrivals| arrivals.count as f64 * NS_PER_S / arrivals.counts.wall_ns.max(1) as f64;
-        let marks = [
-            (samples.len() < WINDOWS_MIN, Mark::FewWindows),
-            (*has_spilled, Mark::Spilled),
-            (arrivals.iter().any(|arrivals| arrivals.has_alarm), Mark::Alarm),
+        let wall_rate = |node: &Node| node.0.count as f64 * NS_PER_S / node.0.wall_ns.max(1) as f64;
+        let has_mark = [
+            samples.len() < WINDOWS_MIN,
+            outcome.iter().any(|(.., has_spilled)| *has_spilled),
+            outcome.iter().any(|(arrivals, ..)| arrivals.has_alarm),
         ];
+        let marks = MARKS.into_iter().zip(has_mark).filter(|(_, has_mark)| *has_mark);
         Ok(Record {
             contender: run.contender,
             size: run.row.size,
             run: run.number,
-            count: tallies.iter().map(|tally| tally.count).sum(),
-            bytes: tallies.iter().map(|tally| tally.bytes).sum(),
+            count: outcome.iter().map(|(_, tally, _)| tally.count).sum(),
+            bytes: outcome.iter().map(|(_, tally, _)| tally.bytes).sum(),
             time,
             window_ms: window_ns / NS_PER_MS,
-            wall_messages_per_s: arrivals.iter().map(wall_rate).sum(),
+            wall_messages_per_s: outcome.iter().map(wall_rate).sum(),
             samples,
             windows,
             statistics,
-            marks: marks.into_iter().filter_map(|(is_so, mark)| is_so.then_some(mark)).collect(),
+            marks: marks.map(|((key, _), _)| key).collect(),
         })
     }
 }
@@ -155,7 +137,7 @@ impl Record {
 pub(super) mod tests {
     use super::*;
     use crate::h3::contender::{Target, Transport};
-    use crate::h3::data::{Counts, Tally};
+    use crate::h3::data::{Arrivals, Tally};
 
     /// A run of the first row with these numbers of messages in the windows of both nodes.
     pub fn record(transport: Transport, target: Target, size: usize, windows: &[u64]) -> Record {
@@ -164,16 +146,15 @@ pub(super) mod tests {
         Record::new(&run, &plan, &outcome([windows, windows])).unwrap()
     }
 
-    fn outcome(windows: [&[u64]; 2]) -> Outcome {
-        let arrivals = windows.map(|windows| Arrivals {
-            count: windows.iter().sum(),
-            counts: Counts { windows: windows.to_vec(), wall_ns: 1_000_000 },
-            has_alarm: false,
-        });
-        Outcome { arrivals, tallies: [Tally { count: 5, bytes: 40, digest: 1 }; 2], has_spilled: false }
+    fn outcome(windows: [&[u64]; 2]) -> [Node; 2] {
+        windows.map(|windows| {
+            let (count, windows) = (windows.iter().sum(), windows.to_vec());
+            let arrivals = Arrivals { count, windows, wall_ns: 1_000_000, has_alarm: false };
+            (arrivals, Tally { count: 5, bytes: 40, digest: 1 }, false)
+        })
     }
 
-    fn record_of(outcome: &Outcome) -> Result<Record> {
+    fn record_of(outcome: &[Node; 2]) -> Result<Record> {
         let plan = Plan::new(0.001, 1 << 30, &[8]);
         let contender = Contender { transport: Transport::Tcp, target: Target::Across };
         Record::new(&Run { contender, row: plan.rows[0], number: 1 }, &plan, outcome)
@@ -190,11 +171,11 @@ pub(super) mod tests {
     fn each_reason_to_doubt_a_run_marks_it() {
         let full = [7; 100];
         let mut whole = outcome([&full, &full]);
-        assert_eq!(record_of(&whole).unwrap().marks, []);
-        assert_eq!(record_of(&outcome([&full, &full[1..]])).unwrap().marks, [Mark::FewWindows]);
-        whole.arrivals[1].has_alarm = true;
-        whole.has_spilled = true;
-        assert_eq!(record_of(&whole).unwrap().marks, [Mark::Spilled, Mark::Alarm]);
+        assert_eq!(record_of(&whole).unwrap().marks, [""; 0]);
+        assert_eq!(record_of(&outcome([&full, &full[1..]])).unwrap().marks, ["few_windows"]);
+        whole[1].0.has_alarm = true;
+        whole[0].2 = true;
+        assert_eq!(record_of(&whole).unwrap().marks, ["spilled", "alarm"]);
     }
 
     #[test]
