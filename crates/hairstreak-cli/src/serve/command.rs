@@ -1,6 +1,6 @@
 //! Runs the node until a signal ends it. SIGHUP has the node read its configuration again.
 //!
-//! - `AcceptFailures`: the lines about endpoints at which nothing can be accepted.
+//! - `AcceptFailures`: the lines about endpoints that cannot accept connections.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -52,10 +52,10 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         _ => Failure::failed(error),
     })?;
     let management = listeners.serve(&server).map_err(Failure::failed)?;
-    // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
+    // One write: a reader of the first line may close the pipe at once, and the next write would end the node.
     announce(greeting(&server, &management, data.as_deref()))?;
     supervisor.ready("running");
-    // A thread's end ends the signals.
+    // The signals end with the thread.
     let mut arriving = signals.forever();
     let stopped = loop {
         match arriving.next() {
@@ -83,7 +83,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     if stopped { Ok(()) } else { Err(Failure::failed("a part of the node has ended by itself")) }
 }
 
-/// Has users, limits, certificates and the log of the configuration take effect. A configuration that makes no sense changes nothing.
+/// Applies users, limits, certificates and the log of the configuration. An invalid configuration changes nothing.
 fn reload(server: &Server, management: &Management, arguments: &ServeArguments, logging: &Logging) {
     let reloaded = Plan::read(arguments).and_then(|plan| {
         let (amqp, tls, http_tls) = (plan.amqp()?, plan.tls(arguments)?, plan.http_tls(arguments)?);
@@ -102,8 +102,8 @@ fn reload(server: &Server, management: &Management, arguments: &ServeArguments, 
 /// The time between two lines about the same failure.
 const FAILURE_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Reports the reasons for which an endpoint accepts no connection, each once a minute: a listener asks some times a
-/// second.
+/// Reports the reasons for which an endpoint accepts no connection, each at most once a minute: a listener tries several
+/// times a second.
 #[derive(Default)]
 pub struct AcceptFailures(Mutex<HashMap<(String, String), Instant>>);
 

@@ -6,10 +6,10 @@ use hairstreak_management::Management;
 use hairstreak_node::Server;
 use hairstreak_socket::Endpoint;
 
-/// RabbitMQ's words when all listeners are open.
+/// RabbitMQ's line when all listeners are open.
 const STARTED: &str = "Server startup complete";
 
-/// Returns the lines about the node's endpoints and their openness.
+/// Returns the lines about the node's endpoints and the hosts that can reach them.
 pub fn greeting(server: &Server, management: &Management, data: Option<&str>) -> String {
     let places = [
         ("directory", server.endpoints()),
@@ -64,7 +64,7 @@ fn openness(server: &Server, management: &Management, data: Option<&str>) -> Vec
     lines
 }
 
-/// Returns `true` if only this host reaches the endpoint.
+/// Returns `true` if only this host can reach the endpoint.
 fn is_local(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Tcp(address) => {

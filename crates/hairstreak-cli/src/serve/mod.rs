@@ -1,6 +1,6 @@
 //! `hairstreak serve`: the node.
 //!
-//! - `plan`: the arguments, the configuration and the environment, put together
+//! - `plan`: the options from the arguments, the configuration and the environment
 //! - `command`: starts the node, and waits for signals
 //! - `greeting`: the first lines of the node
 

@@ -15,7 +15,7 @@ use crate::arguments::ServeArguments;
 use crate::failure::Failure;
 use crate::service::service_options;
 
-/// The name of the node, unless it is configured. Containers get a new host name with each start, so that no host name is in it.
+/// The default name of the node. It has no host name, because containers get a new host name with each start.
 const NODE_NAME: &str = "hairstreak@localhost";
 
 /// The configuration file and the environment.
@@ -77,8 +77,8 @@ impl Plan {
         })
     }
 
-    /// The endpoints of an operators' listener: the configured endpoints, or the usual port of a node at the usual
-    /// place.
+    /// The endpoints of an operators' listener: the configured endpoints, or the default port of a node with the default
+    /// directory.
     fn for_operators(
         &self,
         arguments: &ServeArguments,
@@ -93,7 +93,7 @@ impl Plan {
         }
     }
 
-    /// The options of the node beside its operators' side.
+    /// The options of the node, without its operators' side.
     pub fn options(
         &self,
         arguments: &ServeArguments,
@@ -112,7 +112,7 @@ impl Plan {
         };
         let amqp_tls = self.tls(arguments)?;
         let has_amqp = !amqp_bind.is_empty() || amqp_tls.is_some();
-        // Several nodes without AMQP and HTTP can run on one host, and only one of them may have the directory: the user asks for the directory.
+        // Several nodes without AMQP and HTTP can run on one host, and only one of them may use a data directory: the user has to name it.
         let data = match directory {
             None if !has_amqp && !management.has_http() => None,
             directory => data_place(directory, node_name).map_err(Failure::usage)?,
@@ -151,7 +151,7 @@ impl Plan {
     }
 }
 
-/// Returns `true` if the directory is not the usual one, so that several nodes can run on one host.
+/// Returns `true` if the directory listens at another place than by default, so that several nodes can run on one host.
 fn is_moved(arguments: &ServeArguments) -> bool {
     !arguments.bind.is_empty() || arguments.port.is_some()
 }
