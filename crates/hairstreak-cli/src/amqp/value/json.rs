@@ -214,7 +214,7 @@ fn bits(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// Checks that conversion to JSON and back keeps the table. The bytes are compared: NaNs are equal there. An object loses the order of names.
+    /// Checks that conversion to JSON and back keeps the table, apart from the order of names. Encoded bytes compare NaNs as equal.
     fn check(table: &FieldTable) {
         let text = Value::from(from_headers(table)).to_string();
         let object = serde_json::from_str(&text).unwrap();
