@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Has the poller watch the stream no more.
+    /// Removes the stream from the poller.
     pub fn unwatch(&self, poller: &Poller) {
         if let Some(source) = self.stream.readiness_source() {
             poller.remove(source);
@@ -243,7 +243,7 @@ impl Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputEnd {
     Open,
-    /// As soon as all is written.
+    /// The connection closes when all bytes are written.
     Wanted,
     Said,
 }

@@ -114,6 +114,7 @@ fn it_outlives_its_terminal_where_it_was_told_to() {
     let mut lines = BufReader::new(stdout).lines();
     for line in ["before\n", "behind\n"] {
         stdin.write_all(line.as_bytes()).unwrap();
+        // The result arrives with the next record, or soon without it.
         assert_eq!(lines.next().unwrap().unwrap(), line.trim_end());
         tell(child.id() as i32, Signal::HUP);
     }

@@ -77,7 +77,7 @@ impl Connection {
         std::mem::take(&mut self.read_count)
     }
 
-    /// Reads no more until [`Connection::resume`]: the peer's bytes stay in the buffers on the way, and the peer is slowed.
+    /// Stops reading until [`Connection::resume`]. The peer's bytes stay in the buffers on the way, and the peer is slowed.
     pub fn pause(&mut self) {
         self.paused = true;
     }
