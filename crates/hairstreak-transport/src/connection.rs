@@ -243,7 +243,7 @@ impl Connection {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputEnd {
     Open,
-    /// The connection closes when all bytes are written.
+    /// The end is announced when all bytes are written.
     Wanted,
     Said,
 }
