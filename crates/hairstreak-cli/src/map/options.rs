@@ -86,24 +86,22 @@ Examples:
     hairstreak map --listen tcp://*:5700 -- ./work < lines
     hairstreak map-worker tcp://there:5700 -- ./work       on any other host, at any time
 
-A filter gives one record for each, in order, and is given many ahead: up to W / N. Most programs
-hold their output back while it is a pipe; they get more records meanwhile, and in the end their
-standard input is closed. One that holds back all that the window allows is noticed by its silence:
-its standard input is closed, it gives what it has, and another is started. Where that takes too
-long, have it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. Where records
-take long, and some longer than others, a small window, as 2 x N, keeps them from waiting behind
-each other.
+A filter gives one record for each record, in order, and gets up to W / N records ahead. Most
+programs buffer their output while it is a pipe: they get more records meanwhile, and at the end their
+standard input is closed. A silent filter that has all records that the window allows is ended: its
+standard input is closed, it writes its answers, and another is started. If that takes too long, make
+it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. If records take long, and some
+longer than others, a small window such as 2 x N prevents records from waiting behind slow ones.
 
-A filter that dies is started again. The record with which it dies again and again fails after
---retries deaths alone, and is named; the others are done. What COMMAND does beside its answer may
-be done twice.
+A filter that dies is started again. A record that kills it repeatedly fails after --retries deaths
+alone, and is reported; the others are done. Other effects of COMMAND may happen twice.
 
-With {} or --each, the output of COMMAND is written as it is, when it has ended. In --length mode it
-is one result.
+With {} or --each, the output of COMMAND is written unchanged after its end. With --length it is one
+result.
 
-Exit status: 0 all records have their result; 1 to 100 so many failed; 101 more; 255 it could not go
-on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 129, 130 and 143 stopped by SIGHUP,
-SIGINT, SIGTERM; 141 nobody reads the results any more.";
+Exit status: 0 all records have their result; 1 to 100 the number of failed records; 101 more of them;
+255 the map could not continue; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 129, 130 and
+143 stopped by SIGHUP, SIGINT, SIGTERM; 141 the reader of the results has gone.";
 
 /// Join a map on another host: run its records here
 ///

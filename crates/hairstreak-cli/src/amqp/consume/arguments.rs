@@ -84,18 +84,18 @@ pub struct OutputArguments {
 
 const EXAMPLES: &str = "\
 Examples:
-    hairstreak consume orders                           all that is there, a line each
+    hairstreak consume orders                           the messages of the queue, a line each
     hairstreak consume orders --follow --json | jq .body
     hairstreak consume orders --count 1 --timeout 30s   the next message, or status 1
-    hairstreak consume -x events -k 'order.#'           what is published from now on
+    hairstreak consume -x events -k 'order.#'           messages published from now on
     hairstreak consume images --output folder           a file for each message
     hairstreak consume lines --length | hairstreak map --length -- ./work
 
 A body with a newline is more than one line: --json, --null and --length keep messages apart.
 
-Exit status: 0 the queue is empty, --count messages came, or a signal ended what follows; 1 the
-broker or the output failed, or fewer messages came; 2 wrong arguments; 129, 130 and 143 stopped by
-SIGHUP, SIGINT, SIGTERM before it was done; 141 nobody reads the output any more.";
+Exit status: 0 the queue is empty, --count messages came, or a signal ended --follow; 1 the broker or
+the output failed, or fewer messages came; 2 wrong arguments; 129, 130 and 143 stopped by SIGHUP,
+SIGINT, SIGTERM before the end; 141 the reader of the output has gone.";
 
 impl OutputArguments {
     /// The framing of messages. `None`: nothing is written between messages.
