@@ -83,10 +83,10 @@ pub struct PlanArguments {
     /// Print one JSON object.
     #[arg(long)]
     pub json: bool,
-    /// Say how many instances each stage needs for this many messages a second.
+    /// Print the instances that each stage needs for this many messages a second.
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub target: Option<f64>,
-    /// Predict a run of so many messages; without it, as many as the topology generates.
+    /// Predict a run of this many messages. [default: the messages that the topology generates]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MESSAGES_MAX))]
     pub messages: Option<u64>,
 }
@@ -111,31 +111,31 @@ it does 83,333, a third more; with instances = 2 in the first step, 125,000.";
 
 /// Simulate a topology: messages, queues and windows event by event, before it runs
 ///
-/// Where `plan` has equations for average times, `simulate` has each message: random service times (`distribution`), queues of bounded
-/// length, windows and batch acknowledgements, shared cores, and what messages cost on the way. It predicts the rate, the time that
-/// messages take, how many wait where, what holds the rate, and which change gains most. Without --machine, and without a
-/// network in the topology, messages cost nothing but what the stages say. The same --seed gives the same result.
+/// `plan` computes averages by equations; `simulate` follows each message: random service times (`distribution`), queues of bounded
+/// length, windows and batch acknowledgements, shared cores, and the costs of the network. It predicts the rate, the latency, the
+/// messages that wait at each stage, the bottleneck, and the change that gains most. Without --machine, and without a network in
+/// the topology, messages cost only the times of the stages. The same --seed gives the same result.
 #[derive(Debug, Args)]
 #[command(after_long_help = SIMULATE_EXAMPLE)]
 pub struct SimulateArguments {
     /// The topology.
     pub file: PathBuf,
-    /// The costs of messages on this machine or another: a file that `hairstreak calibrate` wrote.
+    /// The costs of messages on a machine: a file that `hairstreak calibrate` wrote.
     #[arg(long, value_name = "FILE")]
     pub machine: Option<PathBuf>,
     /// Simulate a fabric: "vortex HEIGHTSxANGLES" or "fat-tree PORTS". [default: the topology's]
     #[arg(long, value_name = "NETWORK", conflicts_with = "machine")]
     pub network: Option<Fabric>,
-    /// Simulate so many messages. [default: as many as the topology generates, else 100,000]
+    /// Simulate this many messages. [default: the messages that the topology generates, else 100,000]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=MESSAGES_MAX))]
     pub messages: Option<u64>,
     /// Bytes of each message. [default: the topology's, else 100]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(0..=MESSAGE_SIZE_MAX as u64))]
     pub size: Option<u64>,
-    /// So many messages a second come by chance. [default: the topology's, else each as soon as there is room]
+    /// This many messages a second arrive at random times. [default: the topology's, else each as soon as there is room]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<f64>,
-    /// Where all random numbers begin.
+    /// The seed of all random numbers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Print one JSON object.
@@ -163,11 +163,11 @@ Example: workers whose times vary, behind a window that is acknowledged in batch
     hairstreak calibrate --output machine.toml
     hairstreak simulate job.toml --machine machine.toml";
 
-/// Measure what this machine takes for messages, and when it pays to split work into two stages
+/// Measure the costs of messages on this machine, and the work for which a split into two stages pays
 ///
-/// Prints what a message costs both ends of a tcp link, alone and in a stream, for several sizes, and how late a sleeper wakes up:
-/// `simulate --machine` reads it. Then measures one thread that does all of some work against two stages that do half of it each, over
-/// inproc, shm, ipc and tcp. Leave the machine alone meanwhile: what else runs is in the figures.
+/// Prints the costs of a message at both ends of a tcp link, alone and in a stream, for several sizes, and the delay of a wake-up:
+/// `simulate --machine` reads them. Then compares one thread that does all of some work with two stages that do half of it each, over
+/// inproc, shm, ipc and tcp. Run nothing else on the machine meanwhile: other load changes the figures.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -178,10 +178,10 @@ pub struct CalibrateArguments {
     /// Write the figures to this file, for `simulate --machine`.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Measure each figure so often, and take the median.
+    /// Measure each figure this many times, and take the median.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=1000))]
     pub repeat: u64,
-    /// Do not measure when a split pays.
+    /// Do not measure the split into two stages.
     #[arg(long)]
     pub no_splits: bool,
     /// Print one JSON object.
@@ -191,10 +191,10 @@ pub struct CalibrateArguments {
 
 /// Run a topology: start its stages as processes, feed them, measure
 ///
-/// Results are written in the order they arrive; a stage with several instances may change it.
-/// Relative paths in the topology start at its own folder, and so do its commands. An instance that is killed is started
-/// again, with a line on standard error, and each message has its result once; not so a program with sockets of its own. If a
-/// stage fails, all others are ended and the reason is one line on standard error.
+/// Results are written in the order of their arrival. A stage with several instances may change the order.
+/// Relative paths in the topology start at the folder of its file, and commands run there. An instance that is killed is
+/// started again, with a line on standard error, and each message has its result once. A program with sockets of its own is not
+/// started again. If a stage fails, all others are ended and the reason is one line on standard error.
 #[derive(Debug, Args)]
 #[command(after_long_help = RUN_EXAMPLE)]
 pub struct RunArguments {
@@ -203,14 +203,14 @@ pub struct RunArguments {
     /// Print one JSON object on standard output instead of a table.
     #[arg(long)]
     pub json: bool,
-    /// Show how far the run is, on standard error. `auto`: if that is a terminal; else only a stage that gives no
-    /// results for a while is named.
+    /// Show the progress of the run on standard error. `auto` shows it if standard error is a terminal. Otherwise
+    /// `auto` only reports a stage that gives no results for a while.
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub progress: When,
-    /// Pass on what the stages write to their standard error.
+    /// Pass on the standard error of the stages.
     #[arg(short, long)]
     pub verbose: bool,
-    /// How long the stages may take to connect.
+    /// The time limit for the stages to connect.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = connect_timeout)]
     pub connect_timeout: Duration,
 }
@@ -245,23 +245,23 @@ stdout = true, or nothing, each with framing.";
 
 /// Serve a node: queues for AMQP clients, the directory of components, and the broker of services
 ///
-/// Prints an endpoint on each line, then what is open to other hosts, and serves until SIGINT or SIGTERM. SIGHUP has a node
-/// with --config read the file again: users, limits, certificates and the log. It ends a node without --config.
+/// Prints an endpoint on each line, then the endpoints that are open to other hosts, and serves until SIGINT or SIGTERM. On
+/// SIGHUP a node with --config reads the file again: users, limits, certificates and the log. A node without --config ends.
 ///
-/// Without options, all on this host only: AMQP 0-9-1 on port 5672 for the user guest, RabbitMQ's management API on HTTP
-/// port 15672, metrics on port 15692, services on port 5555, the directory on port 5682. Users, virtual hosts, limits, TLS
-/// and other addresses stand in the file of --config.
+/// Without options the node serves this host only: AMQP 0-9-1 on port 5672 for the user guest, RabbitMQ's management API on HTTP
+/// port 15672, metrics on port 15692, services on port 5555, the directory on port 5682. The file of --config sets users, virtual
+/// hosts, limits, TLS and other addresses.
 ///
 /// Definitions are on disk, in the data directory: virtual hosts, users, permissions, policies, durable exchanges, queues
-/// and bindings. Messages are in memory: they are gone when the node stops, and it says how many. Components register
-/// again by themselves after a restart, clients of services ask again, and workers say what they have.
+/// and bindings. Messages are in memory: a node that stops drops them and reports their number. After a restart components
+/// register again, clients of services repeat their requests, and workers report their requests.
 #[derive(Debug, Args)]
 #[command(after_long_help = SERVE_EXAMPLES)]
 pub struct ServeArguments {
-    /// The node's configuration file (TOML): where AMQP listens, users, virtual hosts, limits. docs/amqp.md has the keys.
+    /// The node's configuration file (TOML): addresses, users, virtual hosts, limits. docs/amqp.md has the keys.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Listen on this tcp port of this host only; 0 for any free one. [default: 5682]
+    /// Listen on this tcp port, for this host only; 0 is any free port. [default: 5682]
     #[arg(long, value_name = "N", conflicts_with = "bind")]
     pub port: Option<u16>,
     /// Listen on this endpoint instead, such as tcp://eth0:5682 or ipc:///run/directory. May be
@@ -272,38 +272,38 @@ pub struct ServeArguments {
     #[arg(long, conflicts_with_all = ["port", "bind"])]
     pub no_directory: bool,
     /// Serve services (Majordomo) on this endpoint. May be repeated. [default:
-    /// tcp://127.0.0.1:5555, and none where --port or --bind choose another place for the directory]
+    /// tcp://127.0.0.1:5555, and none if --port or --bind set another place for the directory]
     #[arg(long, value_name = "ENDPOINT")]
     pub services: Vec<String>,
     /// Serve no services.
     #[arg(long, conflicts_with = "services")]
     pub no_services: bool,
-    /// Keep what was declared in this directory, which one node at a time may have; `none` keeps nothing. [default: hairstreak in the
-    /// state directory of this user, such as ~/.local/state/hairstreak; of root, /var/lib/hairstreak; a node without AMQP has no directory]
+    /// Keep definitions in this directory, which only one node at a time may use; `none` keeps nothing. [default: hairstreak in the
+    /// state directory of this user, such as ~/.local/state/hairstreak; for root, /var/lib/hairstreak; a node without AMQP has none]
     #[arg(long, value_name = "DIR")]
     pub data_dir: Option<PathBuf>,
-    /// Serve no AMQP, and no HTTP and metrics, which are about it. [default: AMQP on tcp://127.0.0.1:5672, and none where --port or --bind choose another place for the
-    /// directory; --config says otherwise]
+    /// Serve no AMQP, and neither the HTTP API nor metrics, which belong to AMQP. [default: AMQP on tcp://127.0.0.1:5672, and none if
+    /// --port or --bind set another place for the directory; --config overrides this]
     #[arg(long)]
     pub no_amqp: bool,
-    /// A limit of one service, or of all that have none of their own: queue-count and queue-bytes of the requests that wait,
-    /// queue-age (how long they wait for a worker), processing (how long a worker may have one), deliveries (how many workers
-    /// one is given to), plain-capacity (how many a worker of others' is given before it has replied; its socket keeps those
-    /// that wait. 1 is by the protocol, 16 several times as fast where requests are short). May be repeated; such as
-    /// queue-age=5s or thumbnail:processing=10m.
+    /// A limit of one service, or of all services without a limit of their own: queue-count and queue-bytes (bounds on waiting
+    /// requests), queue-age (the longest wait for a worker), processing (the longest time at a worker), deliveries (the number of
+    /// workers that get a request), plain-capacity (requests given to a worker of another implementation before it has replied;
+    /// the rest wait in its socket. The protocol asks for 1; 16 is several times as fast for short requests). May be repeated;
+    /// such as queue-age=5s or thumbnail:processing=10m.
     #[arg(long = "limit", value_name = "[SERVICE:]NAME=VALUE", conflicts_with = "no_services")]
     pub limits: Vec<Limit>,
-    /// How long a name is kept after its holder renewed it, if the holder asks for no time itself.
+    /// The time for which a name is kept after a renewal, unless its holder asks for another time.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = lease)]
     pub lease: Duration,
     /// Report names that come, move and go, on standard error.
     #[arg(short, long)]
     pub verbose: bool,
-    /// How important a line of the log has to be: debug, info, warning, error, or none. [default: of --config, else
+    /// The lowest level of log lines: debug, info, warning, error, or none. [default: of --config, else
     /// info]
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<LogLevel>,
-    /// How lines of the log look: text, or json. [default: of --config, else text]
+    /// The format of log lines: text, or json. [default: of --config, else text]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
 }
@@ -325,14 +325,14 @@ Environment, as of RabbitMQ's container image:
 
 docs/amqp.md has the keys of the file.";
 
-/// Pass messages between two sockets, both ways as far as their patterns go
+/// Pass messages between two sockets, in both directions that their patterns allow
 ///
-/// A place is TYPE@ENDPOINT to listen there, or TYPE@connect:ENDPOINT to connect there; several of one
-/// kind are several endpoints of one socket. Prints what it listens on, one line for each endpoint, and
-/// passes messages until SIGINT, SIGTERM, SIGHUP or a TERMINATE; then it prints what has passed.
+/// A place is TYPE@ENDPOINT to listen there, or TYPE@connect:ENDPOINT to connect there. Several places of
+/// one kind are several endpoints of one socket. Prints a line for each endpoint it listens on, passes
+/// messages until SIGINT, SIGTERM, SIGHUP or a TERMINATE, and then prints the number of passed messages.
 ///
-/// Messages that cannot go on wait where they are, and their senders wait in turn. XPUB, PUB and ROUTER
-/// drop what a peer has no room for.
+/// A message without room waits where it is, and its sender waits in turn. XPUB, PUB and ROUTER drop
+/// messages that a peer has no room for.
 #[derive(Debug, Args)]
 #[command(after_long_help = PROXY_EXAMPLE)]
 pub struct ProxyArguments {
@@ -348,10 +348,10 @@ pub struct ProxyArguments {
     /// Obey PAUSE, RESUME, TERMINATE and STATISTICS from here: REP, PAIR, DEALER, PULL or SUB.
     #[arg(long, value_name = "PLACE")]
     pub control: Vec<Place>,
-    /// How long messages that were passed on and not sent yet are kept at the end.
+    /// The time for which unsent messages are kept at the end.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = linger)]
     pub linger: Duration,
-    /// Print what has passed as one JSON object.
+    /// Print the numbers of passed messages as one JSON object.
     #[arg(long)]
     pub json: bool,
 }
@@ -367,22 +367,22 @@ other; a forwarder between publishers and subscribers, steered by a REQ; a bridg
 
 /// Make a key pair for CURVE
 ///
-/// Keys are printed as Z85, 40 characters each, as ZeroMQ's tools do. The public key may be known to anybody; who has
-/// the secret one is who it names.
+/// Keys are printed as Z85, 40 characters each, as ZeroMQ's tools print them. The public key may be shared freely. The secret
+/// key proves the identity of its owner.
 #[derive(Debug, Args)]
 pub struct KeygenArguments {
-    /// Write the secret key to this new file, which only its owner may read, and print the public key alone.
+    /// Write the secret key to this new file, which only its owner may read, and print only the public key.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Option<PathBuf>,
 }
 
 /// Run a benchmark: `hairstreak bench --help` lists them
 ///
-/// The benchmarks are a program of their own, hairstreak-bench, beside this one.
+/// The benchmarks are a separate program, hairstreak-bench, in the folder of this program.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub struct BenchArguments {
-    /// What to pass on to it.
+    /// The arguments of hairstreak-bench.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub arguments: Vec<OsString>,
 }

@@ -1,4 +1,4 @@
-//! `hairstreak bench`: becomes the program `hairstreak-bench` that lies beside this one. The product
+//! `hairstreak bench`: executes the program `hairstreak-bench` in the same folder. The product
 //! itself links no rival.
 
 use std::os::unix::process::CommandExt;
@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::arguments::BenchArguments;
 use crate::failure::Failure;
 
-/// Does not return unless there is no such program.
+/// Replaces this process. Returns only if the program cannot be started.
 pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
     let own = std::env::current_exe().map_err(Failure::failed)?;
     let program = own.with_file_name("hairstreak-bench");

@@ -1,4 +1,4 @@
-//! `hairstreak calibrate`: the figures of this machine, and when a split pays here.
+//! `hairstreak calibrate`: the figures of this machine, and the work for which a split pays.
 
 use std::fmt::Write;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::numbers::{grouped, rate, time};
 use crate::output;
 use crate::output::{row, table};
 
-/// Half more than the monolith.
+/// A gain of half over the monolith.
 const HALF_MORE: f64 = 1.5;
 
 /// The JSON object.

@@ -1,5 +1,4 @@
-//! `CredentialArguments`: the credentials that `call`, `worker`, `services` and `directory` show the node: options,
-//! else the environment.
+//! `CredentialArguments`: the credentials of `call`, `worker`, `services` and `directory`, from options, else from the environment.
 
 use std::path::PathBuf;
 
@@ -12,14 +11,14 @@ use hairstreak::{
 use crate::failure::Failure;
 use crate::operator::ask;
 
-/// A user of the node, by password or by key. Without any: what everybody may do on the node's host.
+/// A user of the node, by password or by key. Without credentials a program has the rights of all programs on the node's host.
 #[derive(Debug, Args)]
 pub struct CredentialArguments {
-    /// Log in as this user. [default: the environment's HAIRSTREAK_USER, else nobody]
+    /// Log in as this user. [default: the environment's HAIRSTREAK_USER, else no login]
     #[arg(long, value_name = "NAME", conflicts_with_all = ["curve_key", "server_key"])]
     user: Option<String>,
     /// The password is the first line of this file. [default: the environment's HAIRSTREAK_PASSWORD, else the file
-    /// HAIRSTREAK_PASSWORD_FILE, else the terminal is asked]
+    /// HAIRSTREAK_PASSWORD_FILE, else a question on the terminal]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["curve_key", "server_key"])]
     password_file: Option<PathBuf>,
     /// Log in as the user of this key, and encrypt everything: a file that `hairstreak keygen --secret-file` wrote. [default: the

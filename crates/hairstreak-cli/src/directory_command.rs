@@ -1,4 +1,4 @@
-//! `hairstreak directory`: the names in a directory, and where they are.
+//! `hairstreak directory`: the names in a directory, with their endpoints.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::numbers::bounded;
 use crate::output::print;
 use crate::output::table;
 
-/// The longest that a directory may be waited for.
+/// The longest timeout of a directory.
 const TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 
 /// List the names in a directory: exchanges and queues that components of other programs can bind to
@@ -25,7 +25,7 @@ Examples:
     hairstreak directory
     hairstreak directory --at gate.example --user ann ORDERS_")]
 pub struct DirectoryArguments {
-    /// Only names that begin so.
+    /// Only names with this prefix.
     #[arg(default_value = "")]
     prefix: String,
     /// The directory.
@@ -33,7 +33,7 @@ pub struct DirectoryArguments {
     place: String,
     #[command(flatten)]
     credentials: CredentialArguments,
-    /// How long the directory is waited for.
+    /// The time to wait for the directory.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = timeout)]
     timeout: Duration,
     /// Print one JSON object for each name.

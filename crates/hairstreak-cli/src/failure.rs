@@ -14,27 +14,27 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The request did not succeed.
+    /// A failed request: status 1.
     pub fn failed(reason: impl fmt::Display) -> Failure {
         Failure { status: 1, reason: Some(reason.to_string()) }
     }
 
-    /// The request makes no sense.
+    /// A request that makes no sense: status 2.
     pub fn usage(reason: impl fmt::Display) -> Failure {
         Failure { status: 2, reason: Some(reason.to_string()) }
     }
 
-    /// It ends with a status that means something else.
+    /// A failure with a status of its own.
     pub fn with_status(status: u8, reason: impl fmt::Display) -> Failure {
         Failure { status, reason: Some(reason.to_string()) }
     }
 
-    /// A signal stopped it.
+    /// A stop by a signal.
     pub fn stopped(signal: u8, reason: impl fmt::Display) -> Failure {
         Failure { status: 128 + signal, reason: Some(reason.to_string()) }
     }
 
-    /// There is no reason to print, or no reader: the reader of standard output has enough.
+    /// A quiet end: the reader of standard output has gone.
     pub fn quiet(status: u8) -> Failure {
         Failure { status, reason: None }
     }

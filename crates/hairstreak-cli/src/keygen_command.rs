@@ -11,7 +11,7 @@ use crate::arguments::KeygenArguments;
 use crate::failure::Failure;
 use crate::output::{announce, print};
 
-/// Prints both keys, or writes the secret one to a file and prints the other.
+/// Prints both keys, or writes the secret key to a file and prints the public key.
 pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
     let keys = generate_key_pair().map_err(Failure::failed)?;
     let Some(path) = &arguments.secret_file else {
@@ -19,7 +19,7 @@ pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
     };
     write_secret(path, &keys).map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?;
     announce(format!("public {}\n", keys.public())).map_err(|failure| {
-        // The public key was not printed and is lost: the file would only block the next try.
+        // The public key was not printed and is lost. The file would only block the next try.
         let _ = fs::remove_file(path);
         if failure.is_quiet() {
             Failure::failed("nobody reads the public key on standard output")
@@ -29,13 +29,13 @@ pub fn keygen(arguments: &KeygenArguments) -> Result<(), Failure> {
     })
 }
 
-/// Never over a file that is there: the key in it may be the only one of its kind.
+/// Writes a new file. An existing file is never replaced: it may have the only copy of a key.
 fn write_secret(path: &Path, keys: &KeyPair) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
     let secret = keys.secret().to_z85();
     let written = file.write_all(secret.as_bytes()).and_then(|()| file.write_all(b"\n"));
     written.and_then(|()| file.sync_all()).inspect_err(|_| {
-        // Half a key is of no use; the first error is the one to tell.
+        // Half a key is useless. The first error is reported.
         let _ = fs::remove_file(path);
     })
 }

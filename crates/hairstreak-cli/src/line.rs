@@ -1,4 +1,4 @@
-//! `one_line`: text from anywhere as a single line that does nothing to a terminal.
+//! `one_line`: untrusted text as a single line without an effect on the terminal.
 //!
 //! Some characters move the cursor, end a line, turn the direction of the text around or show nothing: control and format characters, separators of lines and
 //! paragraphs, odd spaces, and code points without a character. They are written as escapes.
@@ -10,12 +10,12 @@ pub fn is_shown(character: char) -> bool {
     if character.is_ascii() {
         return !character.is_control();
     }
-    // The first character of a text is escaped where it would join another: this one is the second.
+    // The first character of a text is escaped if it could join the character before. `character` is the second here.
     let text = String::from_iter(['a', character]);
     text.escape_debug().nth(1) == Some(character)
 }
 
-/// `text` with all characters that are not shown written as escapes.
+/// Returns `text` with escapes in place of characters that are not shown.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for character in text.chars() {
@@ -27,7 +27,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// JSON in which the strings have no character that is not shown: as [`one_line`], with the escapes of JSON.
+/// Returns JSON whose strings have escapes in place of characters that are not shown, as in [`one_line`].
 pub fn one_line_of_json(json: &str) -> String {
     let mut line = String::with_capacity(json.len());
     for character in json.chars() {

@@ -11,18 +11,18 @@ use crate::numbers::{When, grouped, messages, rate};
 use crate::output::note;
 use crate::silence::Silence;
 
-/// Between two lines where there are no bars.
+/// The time between two lines without bars.
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The display of a run.
 pub struct Live {
     display: Display,
-    /// Lines that stages write to standard error are shown.
+    /// `true` if lines of stages on standard error are shown.
     verbose: bool,
 }
 
 enum Display {
-    /// Nothing but a message when the run is silent.
+    /// Only a message when the run is silent.
     Silence(Silence),
     Nothing,
     Lines {
@@ -52,14 +52,14 @@ impl Live {
     fn show_line(&self, line: &str) {
         match &self.display {
             Display::Bars(bars) => {
-                // A line that the terminal refuses is lost.
+                // A line that the terminal does not accept is lost.
                 let _ = bars.all.println(line);
             }
             _ => note(&format!("{line}\n")),
         }
     }
 
-    /// Clears the bars, so that the next output has their place.
+    /// Clears the bars to make room for the next output.
     pub fn finish(self) {
         if let Display::Bars(bars) = self.display {
             bars.stages.iter().rev().chain([&bars.run]).for_each(ProgressBar::finish_and_clear);
@@ -133,7 +133,7 @@ impl Bars {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    // INVARIANT: the templates are those above, and indicatif accepts them.
+    // INVARIANT: indicatif accepts the templates above.
     ProgressStyle::with_template(template).expect("a template of this file")
 }
 

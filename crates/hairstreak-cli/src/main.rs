@@ -1,8 +1,8 @@
 //! The command line of Hairstreak. Each subcommand is a file; the libraries do the work.
 //!
-//! Exit status: 0 success, 1 failure, 2 the arguments or the topology make no sense, 129, 130 and 143 stopped by
-//! SIGHUP, SIGINT and SIGTERM, 141 the reader of the results of `run` or `map` has gone. `map` has more, GNU
-//! parallel's. Every error is one line on standard error. If the line cannot be written, only the status reports the
+//! Exit status: 0 success, 1 failure, 2 invalid arguments or topology, 129, 130 and 143 stopped by
+//! SIGHUP, SIGINT and SIGTERM, 141 the reader of the results of `run` or `map` has gone. `map` also has the statuses of
+//! GNU parallel. Each error is one line on standard error. If the line cannot be written, only the status reports the
 //! error.
 
 mod amqp;
@@ -42,7 +42,7 @@ use arguments::{Arguments, Command};
 use clap::{Error, Parser};
 use failure::Failure;
 
-// A failed write must be an error, also if the parent closed the standard output.
+// A failed write must be an error, even if the parent process has closed standard output.
 hairstreak_process::keep_standard_output_closed!();
 
 fn main() -> ExitCode {
@@ -96,7 +96,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
 /// Prints the help or the version; any other error of the arguments is a failure.
 fn answer(error: &Error) -> Result<(), Failure> {
     match (error.kind(), error.use_stderr()) {
-        // Without any argument the help is the answer.
+        // Without arguments the help is printed.
         (clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, _) => {
             output::note(&error.render().to_string());
             Err(Failure::quiet(2))

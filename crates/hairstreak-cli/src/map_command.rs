@@ -22,17 +22,17 @@ use crate::numbers::grouped;
 use crate::output::note;
 use crate::signals;
 
-/// It could not go on, as GNU parallel has it.
+/// The status of a map that could not continue, as in GNU parallel.
 pub const TROUBLE: u8 = 255;
-/// More records failed than a status can count.
+/// The status for more failed records than a status can count.
 const MANY: u64 = 101;
-/// As the shell has it.
+/// Statuses of a command that cannot be executed and of a command that is not found, as in a shell.
 const NOT_EXECUTABLE: u8 = 126;
 const NOT_FOUND: u8 = 127;
-/// The time that a map without commands of its own waits for a worker before it reports so.
+/// The time after which a map without commands of its own reports that it waits for a worker.
 const ALONE_FOR: Duration = Duration::from_secs(1);
 
-/// All that the threads of a map share.
+/// The state that the threads of a map share.
 struct Map<'a> {
     arguments: &'a MapArguments,
     framing: Framing,
@@ -69,7 +69,7 @@ pub fn map(arguments: &MapArguments) -> Result<(), Failure> {
 impl Map<'_> {
     fn run(&self) -> Result<(), Failure> {
         let (fed, finished) = thread::scope(|scope| {
-            // After any failure the other threads would go on for ever.
+            // After a failure the other threads would run for ever.
             self.work(scope).unwrap_or_else(|failure| self.stop.end(&failure))
         });
         self.outcome(fed, finished)
@@ -88,7 +88,7 @@ impl Map<'_> {
             dead_letters: Some(failures.clone()),
             ..PipelineOptions::default()
         };
-        // First, for a command that cannot be started ends everything. Names of this process may be bound later.
+        // Commands come first: if one of them cannot be started, the map ends. Endpoints of this process may be bound later.
         let pool = self.start_pool(scope, tasks, results)?;
         self.start_failures(failures, &options)?;
         let ventilator = Ventilator::bind(tasks, control, &options).map_err(trouble)?;
@@ -164,7 +164,7 @@ impl Map<'_> {
         Ok(Some(PoolAtWork { orders, waker, thread }))
     }
 
-    /// Has records named that fail.
+    /// Starts the thread that reports failed records.
     fn start_failures(&self, place: &str, options: &PipelineOptions) -> Result<(), Failure> {
         let letters = DeadLetterSink::bind(place, options).map_err(trouble)?;
         let failures = Failures { letters, budget: Arc::clone(&self.budget) };
@@ -172,7 +172,7 @@ impl Map<'_> {
         thread::Builder::new().name("failures".into()).spawn(work).map(drop).map_err(trouble)
     }
 
-    /// Has results written as they come.
+    /// Starts the thread that writes results.
     fn start_writer<'scope>(
         &'scope self,
         scope: &'scope Scope<'scope, '_>,
@@ -210,7 +210,7 @@ impl Map<'_> {
         Ok(thread)
     }
 
-    /// The first signal ends the work, the second one at once.
+    /// The first signal ends the work in order, the second at once.
     fn stop_on_signals(&self) -> std::io::Result<()> {
         signals::share_with(self.stop.children().groups())?;
         let mut signals = Signals::new(signals::ending())?;
@@ -235,12 +235,12 @@ impl Map<'_> {
         fed.map_err(trouble)?;
         let count = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let failed = count(&self.counts.failed) + finished.rejected + count(&self.counts.failed_ends);
-        // Each of them has been named.
+        // Each failed record has been reported.
         if failed > 0 { Err(Failure::quiet(failed.min(MANY) as u8)) } else { Ok(()) }
     }
 }
 
-/// The thread in which commands of this host are driven.
+/// The thread that drives the commands of this host.
 struct PoolAtWork<'scope> {
     orders: Arc<Orders>,
     waker: Waker,

@@ -1,4 +1,4 @@
-//! `hairstreak map-worker`: runs records of a map that is elsewhere.
+//! `hairstreak map-worker`: runs records of a map on another host.
 
 use std::sync::Arc;
 use std::thread;
@@ -12,7 +12,7 @@ use crate::map::{CommandPool, MapWorkerArguments, Stop, meeting};
 use crate::map_command::{TROUBLE, failure};
 use crate::signals;
 
-/// Returns when the work is done, or when it was asked to leave and has.
+/// Returns when the work is done, or when the worker has left after a signal.
 pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     let meeting = meeting(&arguments.endpoint).map_err(Failure::usage)?;
     let options = arguments.pool();
@@ -34,7 +34,7 @@ pub fn map_worker(arguments: &MapWorkerArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first signal has it leave, the second one ends it at once.
+/// On the first signal the worker leaves, on the second it ends at once.
 fn leave_on_signals(mut signals: Signals, leaver: Leaver, stop: Stop) -> std::io::Result<()> {
     let work = move || {
         let mut is_first = true;

@@ -1,18 +1,18 @@
 //! Numbers as people read them.
 //!
-//! - `When`: whether progress is shown, as it is typed.
-//! - `bounded`: a time as it is typed, such as 500ms or 5s.
+//! - `When`: the option to show progress, as typed.
+//! - `bounded`: a time, as typed, such as 500ms or 5s.
 
 use std::time::Duration;
 
 use clap::ValueEnum;
 use hairstreak::topology::parse_duration;
 
-/// Decimals of the lowest rates.
+/// The largest number of decimals of a rate.
 const DECIMALS: f64 = 12.0;
 
-/// Messages a second: whole ones from a thousand on, three decimals below, three digits where these would
-/// be lost. `None` has no limit.
+/// Formats messages a second: a whole number from a thousand on, three decimals below, three digits if three decimals
+/// would lose them. `None` is a rate without limit.
 pub fn rate(per_s: Option<f64>) -> String {
     match per_s {
         Some(per_s) if per_s >= 1000.0 => grouped(per_s as u64),
@@ -30,7 +30,7 @@ pub fn messages(count: u64) -> String {
     format!("{} message{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A count, its thousands apart.
+/// Formats a count with a comma between thousands.
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() * 4 / 3);

@@ -1,5 +1,5 @@
-//! Standard output and standard error, and tables of text. Nothing else writes there. Neither may panic: text that cannot be written
-//! to standard output is one clear line and a status, and text that cannot be written to standard error is dropped.
+//! Standard output, standard error, and tables of text. No other code writes to the two streams. Writing never panics: a failed write to
+//! standard output is one clear line and a status, and text that cannot be written to standard error is dropped.
 
 use std::io::{ErrorKind, Write, stderr};
 
@@ -22,7 +22,7 @@ pub fn tell(is_json: bool, text: &str, json: &Value) -> Result<(), Failure> {
     if is_json { print(&format!("{json}\n")) } else { print(&format!("{}\n", one_line(text))) }
 }
 
-/// Writes to standard output the lines that other programs wait for. A reader that has gone is a quiet end.
+/// Writes lines that other programs wait for to standard output. A reader that has gone ends the program quietly.
 pub fn announce(text: impl AsRef<[u8]>) -> Result<(), Failure> {
     match PatientOutput::standard_output().and_then(|mut output| output.write_all(text.as_ref())) {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Err(Failure::quiet(0)),
@@ -38,7 +38,7 @@ pub fn warn(text: &str) {
 
 /// Writes to standard error: progress, a log, the reason of a failure.
 pub fn note(text: &str) {
-    // A lock, so that lines of two threads do not mix.
+    // The lock keeps the lines of two threads apart.
     let _lock = stderr().lock();
     // An error here cannot be reported: standard error itself failed.
     let _ = PatientOutput::standard_error().and_then(|mut output| output.write_all(text.as_bytes()));

@@ -1,4 +1,4 @@
-//! `Place`: where a socket of a proxy listens, or connects to, as it is typed: TYPE@ENDPOINT.
+//! `Place`: the type and the endpoint of a socket of a proxy, as typed: TYPE@ENDPOINT.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use hairstreak_socket::Endpoint;
 /// The prefix of an endpoint to connect to.
 const CONNECT: &str = "connect:";
 
-/// The patterns that a proxy has a use for.
+/// The socket types of a proxy.
 pub const TYPES: [&str; 10] =
     ["ROUTER", "DEALER", "XSUB", "XPUB", "SUB", "PUB", "PULL", "PUSH", "PAIR", "REP"];
 
@@ -16,7 +16,7 @@ pub const TYPES: [&str; 10] =
 pub struct Place {
     /// One of [`TYPES`].
     pub socket_type: &'static str,
-    /// It connects there instead of listening.
+    /// `true` if the socket connects instead of listening.
     pub connects: bool,
     pub endpoint: String,
 }

@@ -1,4 +1,4 @@
-//! `hairstreak proxy`: passes messages between two sockets until a signal, or a word, ends it.
+//! `hairstreak proxy`: passes messages between two sockets until a signal or a command ends it.
 
 use std::collections::HashSet;
 use std::{io, thread};
@@ -55,7 +55,7 @@ fn unfit(error: ProxyError) -> Failure {
     }
 }
 
-/// Has a signal end the proxy.
+/// Makes a signal end the proxy.
 fn end_on_signal(mut signals: Signals, control: ProxyControl) -> io::Result<Handle> {
     let handle = signals.handle();
     thread::Builder::new().name("signals".into()).spawn(move || {
@@ -74,7 +74,7 @@ struct Opener {
 
 impl Opener {
     fn open(&self, end: ProxyEnd, places: &[Place]) -> Result<ProxySocket, Failure> {
-        // INVARIANT: called with one place at least.
+        // INVARIANT: called with at least one place.
         let socket_type = places.first().expect("a place").socket_type;
         if let Some(other) = places.iter().find(|place| place.socket_type != socket_type) {
             let types = format!("{socket_type} and {}", other.socket_type);

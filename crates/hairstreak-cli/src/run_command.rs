@@ -19,7 +19,7 @@ use crate::{output, signals};
 #[derive(Serialize)]
 struct RunOutput<'a> {
     topology: String,
-    /// All messages came through.
+    /// `true` if all messages have a result.
     complete: bool,
     #[serde(flatten)]
     report: &'a RunReport,
@@ -79,7 +79,7 @@ fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> 
         flag::register(signal, stop.clone())?;
     }
     if which.load(Ordering::SeqCst) != 0 {
-        // It came before all of this was in place, and did the first part only.
+        // The signal came before `stop` was registered, and has only set the number.
         stop.store(true, Ordering::SeqCst);
     }
     Ok(which)
@@ -87,7 +87,7 @@ fn stop_on_signals(stop: &Arc<AtomicBool>) -> std::io::Result<Arc<AtomicUsize>> 
 
 fn describe(report: &RunReport, complete: bool) -> String {
     if report.messages == 0 {
-        // No time has passed between a first and a last message: there are no rates to speak of.
+        // The first and the last message have the same time: there are no rates.
         return if complete { "no messages, for the input is empty\n".into() } else { String::new() };
     }
     let mut rows = vec![row(["stage", "instances", "processed", "messages/s", "planned", ""])];

@@ -1,5 +1,5 @@
-//! The signals that end a command: in order at the first, at once at the second. Also the signals that stop a command
-//! and continue it.
+//! The signals that end a command, in order at the first and at once at the second; and the signals that stop and continue a
+//! command.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,10 +14,10 @@ use signal_hook::low_level::{emulate_default_handler, signal_name};
 use crate::line::one_line;
 use crate::output::note;
 
-/// The time between two looks for commands that wait for the terminal.
+/// The interval of the search for commands that wait for the terminal.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// SIGINT, SIGTERM and, unless it was started to outlive its terminal as by nohup, SIGHUP.
+/// SIGINT, SIGTERM and SIGHUP. SIGHUP is left out if it is ignored, as under nohup.
 pub fn ending() -> Vec<i32> {
     let mut signals = vec![SIGINT, SIGTERM];
     signals.extend((!is_ignored(SIGHUP)).then_some(SIGHUP));
@@ -28,7 +28,7 @@ pub fn name(signal: i32) -> &'static str {
     signal_name(signal).unwrap_or("a signal")
 }
 
-/// As the process was started (proc(5), `SigIgn`).
+/// Returns `true` if this process ignores the signal since its start (proc(5), `SigIgn`).
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -47,7 +47,7 @@ pub fn share_with(groups: &ProcessGroups) -> io::Result<()> {
         for signal in signals.forever() {
             match signal {
                 SIGTSTP => stopped.pause(|| {
-                    // A failure leaves this process running: then the commands go on, too.
+                    // After a failure this process keeps running: the commands continue, too.
                     if emulate_default_handler(SIGTSTP).is_err() {
                         let _ = signal_hook::low_level::raise(SIGCONT);
                     }
@@ -57,7 +57,7 @@ pub fn share_with(groups: &ProcessGroups) -> io::Result<()> {
         }
     };
     thread::Builder::new().name("stops".into()).spawn(pass_on)?;
-    // A program without a terminal has no command that asks one.
+    // Without a terminal no command can wait for it.
     if File::open("/dev/tty").is_ok() {
         let groups = groups.clone();
         thread::Builder::new().name("terminal".into()).spawn(move || name_waiting(&groups))?;

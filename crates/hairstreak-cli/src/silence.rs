@@ -1,4 +1,4 @@
-//! `Silence`: notices that a stage which has messages gives no results any more.
+//! `Silence`: notices that no stage gives results, though a stage has messages.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::numbers::messages;
 
 /// The shortest silence that is reported.
 const SILENCE: Duration = Duration::from_secs(10);
-/// As much as the time between two looks counts: a run that was itself stopped saw no silence.
+/// The largest part of the time between two looks that counts: a run that was stopped itself has seen no silence.
 const STEP: Duration = Duration::from_secs(1);
 
 /// The time for which no stage has given a result, though a stage has messages.

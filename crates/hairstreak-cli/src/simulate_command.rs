@@ -18,7 +18,7 @@ use crate::output::{row, table};
 
 /// The default number of messages.
 const MESSAGES_DEFAULT: u64 = 100_000;
-/// Changes that are shown.
+/// The number of changes that are shown.
 const ADVICE_COUNT: usize = 3;
 
 /// The JSON object.

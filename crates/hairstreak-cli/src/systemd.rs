@@ -1,4 +1,4 @@
-//! `Supervisor`: word to systemd about the state of the node (sd_notify(3)): it is ready, it reloads, it stops.
+//! `Supervisor`: notifies systemd of the state of the node (sd_notify(3)): ready, reloading, stopping.
 //!
 //! A datagram of lines `NAME=VALUE` goes to the socket that the environment names. Without that socket nothing is sent.
 
@@ -25,7 +25,7 @@ pub struct Supervisor(Option<UnixDatagram>);
 impl Supervisor {
     /// The supervisor that the environment names.
     ///
-    /// Errors: the socket that it names cannot be reached.
+    /// Errors: the socket in the environment cannot be reached.
     pub fn of_environment() -> Result<Supervisor, String> {
         match env::var_os(VARIABLE).filter(|name| !name.is_empty()) {
             None => Ok(Supervisor(None)),
@@ -45,20 +45,20 @@ impl Supervisor {
         Ok(Supervisor(Some(socket)))
     }
 
-    /// Every listener is open, or a reload is over. `status` is for people.
+    /// Reports that every listener is open, or that a reload is over. `status` is for people.
     pub fn ready(&self, status: &str) {
         // A line feed would end the variable.
         self.tell(&format!("READY=1\nSTATUS={}", one_line(status)));
     }
 
-    /// The configuration is read anew, from here until [`Supervisor::ready`].
+    /// Reports that the node reads its configuration again. [`Supervisor::ready`] reports the end.
     pub fn reloading(&self) {
         let now = clock_gettime(ClockId::Monotonic);
         let micros = now.tv_sec * 1_000_000 + now.tv_nsec / 1_000;
         self.tell(&format!("RELOADING=1\nMONOTONIC_USEC={micros}"));
     }
 
-    /// The node comes to its end.
+    /// Reports that the node stops.
     pub fn stopping(&self) {
         self.tell("STOPPING=1\nSTATUS=stopping");
     }

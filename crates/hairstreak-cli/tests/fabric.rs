@@ -1,4 +1,4 @@
-//! `hairstreak fabric`, as it is typed.
+//! `hairstreak fabric` on the command line.
 
 #[path = "workbench/daemon.rs"]
 #[expect(dead_code, reason = "a process id matters to others")]
@@ -48,7 +48,7 @@ fn a_node_says_once_that_its_fabric_is_gone_and_serves_at_the_next_one() {
         Daemon::start("serve", &["--bind", "tcp://127.0.0.1:*", "--no-amqp", "--services", &place]);
     let directory = node.place("directory");
     assert_eq!(node.place("services"), place);
-    // As by kill -9.
+    // The fabric dies as after kill -9.
     drop(first);
     assert_eq!(
         node.logged(),

@@ -1,4 +1,4 @@
-//! `hairstreak keygen`: keys that fit, and secrets that stay where they were put.
+//! `hairstreak keygen`: the two keys fit, and a secret key stays in its file.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ fn keygen(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_hairstreak")).arg("keygen").args(arguments).run_to_end()
 }
 
-/// The key behind `word` on the line that begins with it.
+/// The key on the line that begins with `word`.
 fn key<'a>(text: &'a str, word: &str) -> &'a str {
     text.lines().find_map(|line| line.strip_prefix(word)).unwrap().trim()
 }

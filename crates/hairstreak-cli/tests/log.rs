@@ -1,4 +1,4 @@
-//! The log of `hairstreak serve`, its configuration that is read anew, and word to whoever supervises it.
+//! The log of `hairstreak serve`, the reload of its configuration, and its notifications to a supervisor.
 
 #[path = "workbench/daemon.rs"]
 #[expect(dead_code, reason = "this test starts processes with an environment of their own")]
@@ -18,10 +18,10 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
-/// An event comes within this time, however busy the machine is.
+/// The time limit of an event, on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
 
-/// A node in a folder of its own, whose configuration can be changed.
+/// A node with a folder of its own and a configuration that tests change.
 struct Node {
     child: Child,
     folder: PathBuf,
@@ -36,7 +36,7 @@ fn certificate(name: &str) -> PathBuf {
 }
 
 impl Node {
-    /// Starts it with that configuration, those options, and that environment.
+    /// Starts the node with this configuration, options and environment.
     fn start(name: &str, text: &str, options: &[&str], variables: &[(&str, &str)]) -> Node {
         let folder =
             PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("log-{name}-{}", std::process::id()));
@@ -51,7 +51,7 @@ impl Node {
         Node { child, folder, stdout, stderr }
     }
 
-    /// The endpoint of this part of it, whose line comes next or later.
+    /// The endpoint of a part of the node, from the next line about this part.
     fn place(&mut self, part: &str) -> String {
         loop {
             let line = read_line(&mut self.stdout);
@@ -66,7 +66,7 @@ impl Node {
         message(&self.line()).to_owned()
     }
 
-    /// The next line that is about no connection.
+    /// The next line that is not about a connection.
     fn line(&mut self) -> String {
         loop {
             let line = read_line(&mut self.stderr);
@@ -80,14 +80,14 @@ impl Node {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Changes the configuration, and has the node read it. The line about it.
+    /// Changes the configuration and makes the node read it. Returns the line about the reload.
     fn reload(&mut self, text: &str) -> String {
         std::fs::write(self.folder.join("node.toml"), text).unwrap();
         self.signal(Signal::HUP);
         self.logged()
     }
 
-    /// Ends it in order.
+    /// Ends the node in order.
     fn stop(mut self) {
         self.signal(Signal::TERM);
         assert_eq!(self.child.end().code(), Some(0));
@@ -96,7 +96,7 @@ impl Node {
 
 impl Drop for Node {
     fn drop(&mut self) {
-        // It has ended already unless the test failed.
+        // The node has ended already unless the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.folder);
@@ -109,7 +109,7 @@ fn read_line(from: &mut impl BufRead) -> String {
     line.trim_end().to_owned()
 }
 
-/// Leaves one message in a queue, so that the node has something to say at its end.
+/// Leaves one message in a queue, which the node reports at its end.
 fn leave_a_message(place: &str) {
     for words in ["declare queue q", "publish -k q hello"] {
         let mut command = Command::new(HAIRSTREAK);
@@ -118,7 +118,7 @@ fn leave_a_message(place: &str) {
     }
 }
 
-/// The end of a handshake with the node, in the words of the command.
+/// The output of the command after a handshake with the node.
 fn shake_hands(place: &str) -> Result<(), String> {
     let port = place.rsplit(':').next().unwrap();
     let mut command = Command::new(HAIRSTREAK);
@@ -156,7 +156,7 @@ fn a_line_is_text_or_json_by_an_option_or_the_configuration() {
         assert_eq!(known, (&expected.0, &expected.1, &expected.2), "{gone}");
         assert!(object["time"].as_str().unwrap().ends_with("+00:00"), "{gone}");
     }
-    // An option counts more than the configuration.
+    // An option overrides the configuration.
     let mut node = Node::start("both", &json, &["--log-format", "text"], &[]);
     leave_a_message(&node.place("amqp"));
     node.signal(Signal::TERM);
@@ -250,7 +250,7 @@ fn certificates_and_the_log_change_when_the_configuration_is_read_anew() {
     node.stop();
 }
 
-/// A supervisor: its name for the environment, and the next word that it hears.
+/// A supervisor: the name of its socket for the environment, and its next message.
 fn supervise(name: &str) -> (String, impl Fn() -> String) {
     let name = format!("hairstreak-log-{name}-{}", std::process::id());
     let socket = UnixDatagram::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
@@ -268,7 +268,7 @@ fn a_supervisor_hears_when_the_node_is_ready_reloads_and_stops() {
     let (name, heard) = supervise("states");
     let mut node = Node::start("systemd", PLAIN, &[], &[("NOTIFY_SOCKET", &name)]);
     assert_eq!(heard(), "READY=1\nSTATUS=running");
-    // All listeners are open then.
+    // At this time all listeners are open.
     leave_a_message(&node.place("amqp"));
     node.signal(Signal::HUP);
     assert!(heard().starts_with("RELOADING=1\nMONOTONIC_USEC="));

@@ -1,4 +1,4 @@
-//! `hairstreak proxy`, as it is started, used, steered and ended by hand.
+//! `hairstreak proxy`: started, used, steered and ended by hand.
 
 #[allow(dead_code, reason = "shared with the tests of serve, which read other lines")]
 #[path = "workbench/daemon.rs"]
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 
 use daemon::{Daemon, End};
 
-/// Longer than anything here takes: who waits this long waits in vain.
+/// A time limit that only a hanging test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
 fn start(arguments: &[&str]) -> Daemon {
@@ -34,7 +34,7 @@ fn it_passes_messages_until_a_signal_and_says_how_many() {
             rep.send_timeout("answer", LONG).unwrap();
             assert_eq!(req.recv_timeout(LONG).unwrap().body(), b"answer");
         }
-        // Five bytes of the ROUTER's name go with each message.
+        // The ROUTER adds a name of five bytes to each message.
         let expected = "\
 side      received  bytes  sent  bytes
 frontend        10     80    10    110
@@ -94,7 +94,7 @@ fn a_sub_at_the_front_gets_everything() {
     sub.connect(&proxying.place("backend")).unwrap();
     sub.subscribe("x").unwrap();
     assert!(publisher.wait_for_subscribers(1, LONG));
-    // The proxy's PUB hears of the subscription at some time.
+    // The subscription reaches the PUB of the proxy with a delay.
     let got = (0..6000).find_map(|_| {
         publisher.send_timeout("xyz", LONG).unwrap();
         publisher.flush();

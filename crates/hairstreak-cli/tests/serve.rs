@@ -89,7 +89,7 @@ fn nothing_listens_beyond_this_host_unless_it_is_told_to() {
     let places: Vec<String> = lines.by_ref().take_while(|line| !line.starts_with("open to")).collect();
     let sockets = ["tcp", "tcp6", "udp", "udp6"].map(|table| {
         let table = std::fs::read_to_string(format!("/proc/{}/net/{table}", serving.id())).unwrap();
-        // The second field is the local address and the third the remote one, which is zero of whoever listens.
+        // The second field is the local address, the third the remote address, which is zero for a listener.
         let listens = |line: &&str| line.split_whitespace().nth(2).is_some_and(|to| to.ends_with(":0000"));
         let local = |line: &str| line.split_whitespace().nth(1).unwrap().to_owned();
         table.lines().skip(1).filter(listens).map(local).collect::<Vec<_>>()
@@ -283,7 +283,7 @@ fn users_and_limits_are_read_again_on_sighup() {
     std::fs::remove_file(path).unwrap();
 }
 
-/// The next line of the log that is about no connection and no login.
+/// The next line of the log that is neither about a connection nor about a login.
 fn about_all(serving: &mut Daemon) -> String {
     loop {
         let line = serving.logged();

@@ -1,4 +1,4 @@
-//! `advise`: which small change gains most. Each candidate is simulated, with the same messages and the same random numbers.
+//! `advise`: the small changes that gain most. Each candidate is simulated with the same messages and the same random numbers.
 
 use serde::Serialize;
 
@@ -6,19 +6,19 @@ use crate::distribution::Distribution;
 use crate::pipeline::{CORES_MAX, INSTANCES_MAX, Pipeline, Routing, Stage, WINDOW_MAX, Window};
 use crate::simulate::{Arrivals, Load, Simulation, simulate};
 
-/// Messages of the simulation of a candidate.
+/// The largest number of messages in the simulation of a candidate.
 const CANDIDATE_MESSAGES_MAX: u64 = 20_000;
-/// Stages that are given one more instance: the busiest ones.
+/// The number of busiest stages that are tried with one more instance.
 const STAGES_TRIED_MAX: usize = 4;
-/// Where no more simulations than these are affordable, there is no time for several seeds.
+/// With at most this number of affordable simulations, a candidate gets one seed.
 const MANY: usize = 20;
-/// Simulations of a candidate whose times are random.
+/// Simulations of a candidate with random times, each with its own seed.
 const SEED_COUNT: u64 = 3;
-/// Stages are equally busy if they differ by this part of the time at most.
+/// The largest difference between equally busy stages, as a part of the time.
 const TIE: f64 = 0.05;
-/// A change that gains less is none.
+/// Changes with a smaller gain are left out.
 const GAIN_MIN: f64 = 0.01;
-/// A rate that is kept but for this part is kept.
+/// A pipeline keeps up with its arrivals if its rate is at least this part of their rate.
 const KEPT: f64 = 0.98;
 
 /// One change to a pipeline.
@@ -32,24 +32,24 @@ pub enum Change {
     },
     /// A larger window.
     Window {
-        /// Messages on their way then.
+        /// The new window.
         count: u64,
     },
-    /// Acknowledgements that come more often.
+    /// More frequent acknowledgements.
     Acknowledge {
-        /// Results that an acknowledgement counts then.
+        /// The new number of results in one acknowledgement.
         acknowledge: u64,
     },
-    /// Messages go to whoever has the fewest.
+    /// A message goes to the instance with the fewest messages.
     LeastLoaded,
     /// One more core.
     Core {
-        /// Cores then.
+        /// The new number of cores.
         cores: u32,
     },
 }
 
-/// Instances of a stage.
+/// The new number of instances of a stage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Copies {
     /// The stage.
@@ -58,20 +58,20 @@ pub struct Copies {
     pub instances: u32,
 }
 
-/// A change, and what it gains.
+/// A change and its gain.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The change.
     pub change: Change,
-    /// Messages a second then.
+    /// Messages a second with the change.
     pub per_s: Option<f64>,
-    /// The time that 99 of 100 messages take at most then, in seconds.
+    /// The 99th percentile of the latency with the change, in seconds.
     pub p99_s: f64,
-    /// 0.33 is a third more messages a second; where they come by chance and the pipeline keeps up, a third less of `p99_s`.
+    /// 0.33 is a third more messages a second. With random arrivals that the pipeline keeps up with, 0.33 is a third less of `p99_s`.
     pub gain: f64,
 }
 
-/// The changes that gain something, the best one first. On a fabric with long messages only the first few candidates are simulated.
+/// The changes with a gain, the best first. On a fabric with long messages only the first few candidates are simulated.
 pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
     let all = load;
     let load = Load {
@@ -81,7 +81,7 @@ pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
     };
     let is_whole = load.messages == all.messages;
     let affordable = load.affordable_count(pipeline);
-    // Chance alone makes a difference of some percent between two runs; less between the means of several.
+    // Two random runs differ by some percent. The means of several runs differ by less.
     let seeds = if is_random(pipeline, &load) && affordable > MANY { SEED_COUNT } else { 1 };
     let of = |pipeline: &Pipeline| {
         let with = |offset| simulate(pipeline, &Load { seed: load.seed.wrapping_add(offset), ..load });
@@ -106,12 +106,12 @@ pub fn advise(pipeline: &Pipeline, load: &Load) -> Vec<Advice> {
 struct Outcome {
     per_s: Option<f64>,
     p99_s: f64,
-    /// The part of the time in which each station is at work.
+    /// The part of the time for which each station is busy.
     busy: Vec<(String, f64)>,
 }
 
 impl Outcome {
-    /// Of a whole run the rate counts with its filling and its end, of a part of a run that of the middle.
+    /// The mean outcome. The rate of a whole run includes the fill and the end; the rate of a partial run is that of its middle.
     fn of(simulations: &[Simulation], is_whole: bool) -> Outcome {
         let mean = |figure: &dyn Fn(&Simulation) -> f64| {
             simulations.iter().map(figure).sum::<f64>() / simulations.len() as f64
@@ -138,7 +138,7 @@ fn is_random(pipeline: &Pipeline, load: &Load) -> bool {
 }
 
 fn gain(load: &Load, now: &Outcome, then: &Outcome) -> f64 {
-    // Where nothing takes any time, nothing gains.
+    // A pipeline that takes no time cannot gain.
     let (Some(before), Some(after)) = (now.per_s, then.per_s) else { return 0.0 };
     match load.arrivals {
         Arrivals::Poisson { per_s: wanted } if before >= KEPT * wanted => 1.0 - then.p99_s / now.p99_s,
@@ -148,7 +148,7 @@ fn gain(load: &Load, now: &Outcome, then: &Outcome) -> f64 {
 
 fn candidates(pipeline: &Pipeline, busy: &[(String, f64)]) -> Vec<(Change, Pipeline)> {
     let mut candidates = Vec::new();
-    // A change that no pipeline may have is none.
+    // Changes that break a limit of a pipeline are left out.
     let mut add = |change: Change, changed: Option<Pipeline>| {
         candidates.extend(changed.map(|changed| (change, changed)));
     };
@@ -169,7 +169,7 @@ fn candidates(pipeline: &Pipeline, busy: &[(String, f64)]) -> Vec<(Change, Pipel
         let (change, changed) = one_more(std::slice::from_ref(stage));
         add(change, changed);
     }
-    // Where several are equally busy, one more of one of them alone gains nothing.
+    // One more instance of only one of several equally busy stages gains nothing.
     let most = stages.first().map_or(0.0, |(_, stage)| busy(&stage.name));
     let tied: Vec<_> = stages.into_iter().filter(|(_, stage)| busy(&stage.name) >= most - TIE).collect();
     if tied.len() > 1 {

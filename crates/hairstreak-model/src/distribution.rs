@@ -1,7 +1,8 @@
-//! `Distribution`: how the processing time of a stage varies from message to message.
+//! `Distribution`: the variation of a stage's processing time from message to message.
 //!
-//! A distribution gives factors with a mean of 1, by which the stage's mean time is multiplied. A factor depends on the seed, the stage
-//! and the message alone: two pipelines that differ in one thing draw the same factors, so that their difference is that thing's.
+//! A distribution gives factors with a mean of 1, by which the mean time of the stage is multiplied. A factor depends only on the
+//! seed, the stage and the message. Two pipelines with one difference draw the same factors, so that this difference alone
+//! explains their results.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,31 +13,31 @@ use thiserror::Error;
 /// The largest relative deviation of [`Distribution::LogNormal`].
 pub const DEVIATION_MAX: f64 = 10.0;
 
-/// How processing times vary around their mean.
+/// The variation of processing times around their mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Distribution {
-    /// All are the same.
+    /// All times are equal.
     #[default]
     Constant,
-    /// Evenly from nothing to twice the mean.
+    /// Uniform from zero to twice the mean.
     Uniform,
-    /// Many short ones, few long ones, without memory: the deviation is the mean.
+    /// Many short times and few long ones, without memory: the standard deviation equals the mean.
     Exponential,
-    /// The logarithm is normal: most are near the mean, some far above.
+    /// The logarithm of the time is normal: most times are near the mean, some far above.
     LogNormal {
         /// The standard deviation as a part of the mean, above 0 and at most [`DEVIATION_MAX`].
         deviation: f64,
     },
 }
 
-/// A text that names no distribution.
+/// A text that is the name of no distribution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
     "\"{0}\" is no distribution; there are constant, uniform, exponential and log-normal D, with D above 0 and at most {DEVIATION_MAX}"
 )]
 pub struct DistributionError(String);
 
-/// As in `constant`, `uniform`, `exponential`, or `log-normal 0.5`.
+/// Parses `constant`, `uniform`, `exponential`, or `log-normal` and a deviation, such as `log-normal 0.5`.
 impl FromStr for Distribution {
     type Err = DistributionError;
 
@@ -69,7 +70,7 @@ impl fmt::Display for Distribution {
 }
 
 impl Distribution {
-    /// The factor that `rng` gives next.
+    /// The next random factor.
     ///
     /// ```
     /// use hairstreak_model::Distribution;
@@ -80,7 +81,7 @@ impl Distribution {
     /// assert_eq!(Distribution::Constant.draw(&mut rng), 1.0);
     /// ```
     pub fn draw(self, rng: &mut Rng) -> f64 {
-        // From 0 on, below 1.
+        // `rng.f64()` is at least 0 and below 1.
         match self {
             Distribution::Constant => 1.0,
             Distribution::Uniform => 2.0 * rng.f64(),
@@ -107,7 +108,7 @@ fn normal(rng: &mut Rng) -> f64 {
     radius * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-/// One seed of three numbers, spread over all bits (the finalizer of splitmix64).
+/// Hashes three numbers to one seed, spread over all bits (the finalizer of splitmix64).
 pub(crate) fn mix(seed: u64, first: u64, second: u64) -> u64 {
     [first, second].into_iter().fold(seed, |mixed, number| {
         let mut bits = mixed ^ number.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,10 +1,10 @@
-//! What a pipeline of stages can do, computed before anything runs.
+//! The planner: the rates and times of a pipeline of stages, computed before anything runs.
 //!
 //! [`plan`] holds the equations of the butterfly tutorial: a stage handles
 //! `instances / (receive + process + send)` messages a second and the slowest stage decides.
-//! [`simulate`] passes N messages through the same stages event by event: random times, queues, windows, what messages cost on a
-//! network, and cores that all share. [`advise`] tries small changes and says which one gains most. Nothing here reads a file, a
-//! clock or a socket.
+//! [`simulate`] passes N messages through the same stages event by event, with random times, queues, windows, the costs of a
+//! network, and cores that all instances share. [`advise`] tries small changes and orders them by their gain. Nothing here
+//! reads a file, a clock or a socket.
 //!
 //! Reading order: [`Pipeline`], [`plan`], [`Load`], [`simulate`], [`advise`].
 

@@ -1,9 +1,8 @@
-//! A pipeline as the model sees it: stages in order, each some identical instances with the times
-//! one message costs.
+//! `Pipeline`: stages in order. Each stage has identical instances and the times that one message costs an instance.
 //!
 //! Invariants of a [`Pipeline`]: 1 to [`STAGES_MAX`] stages; each stage has 1 to
 //! [`INSTANCES_MAX`] instances and times of at most [`TIME_MAX`]; a stage's serial part is not
-//! longer than all of its work on a message. They keep every sum of the simulation inside 64 bits
+//! longer than all of its work on a message. These bounds keep every sum of the simulation within 64 bits
 //! of nanoseconds.
 
 use std::str::FromStr;
@@ -15,37 +14,37 @@ use thiserror::Error;
 use crate::distribution::{DEVIATION_MAX, Distribution};
 use crate::network::Network;
 
-/// Stages a pipeline may have.
+/// The largest number of stages of a pipeline.
 pub const STAGES_MAX: usize = 64;
-/// Instances a stage may have.
+/// The largest number of instances of a stage.
 pub const INSTANCES_MAX: u32 = 1024;
-/// Cores a machine may have.
+/// The largest number of cores of a machine.
 pub const CORES_MAX: u32 = 4096;
-/// Messages that may be in flight, or wait at one instance.
+/// The largest window, and the largest queue of one instance, in messages.
 pub const WINDOW_MAX: u64 = 1_000_000_000;
-/// Messages that wait at an instance unless the pipeline says otherwise: the marks of the sockets at both ends of its link.
+/// Default bound on the queue of an instance: the sum of the high-water marks of the sockets at both ends of its link.
 pub const QUEUE_DEFAULT: u64 = 8_192;
 /// The longest time one message may take to receive, to process or to send.
 pub const TIME_MAX: Duration = Duration::from_secs(3600);
 
-/// What one message costs one instance of a stage. All zero is a stage that costs nothing.
+/// The cost of one message for one instance of a stage. A stage with all times zero costs nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Times {
-    /// Taking the message in.
+    /// The time to receive the message.
     pub receive: Duration,
-    /// The work itself.
+    /// The time to process the message.
     pub process: Duration,
-    /// Passing the result on.
+    /// The time to send the result.
     pub send: Duration,
-    /// The part of this work that only one instance of the stage can do at a time, because they
-    /// share a lock, a disk or a device.
+    /// The part of these times in which an instance holds a resource that all instances of the stage share:
+    /// a lock, a disk or a device.
     pub serial: Duration,
-    /// The part of this work that keeps a core busy, as waiting does not.
+    /// The part of these times that keeps a core busy. The rest is waiting.
     pub cpu: Duration,
 }
 
 impl Times {
-    /// How long an instance is occupied by one message.
+    /// The time for which one message occupies an instance.
     pub fn busy(&self) -> Duration {
         self.receive + self.process + self.send
     }
@@ -54,13 +53,13 @@ impl Times {
 /// Identical instances that share the messages of one step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// What people call it.
+    /// The name of the stage.
     pub name: String,
-    /// How many of it work side by side.
+    /// The number of instances.
     pub instances: u32,
-    /// What one message costs one of them, on average.
+    /// The average cost of one message for one instance.
     pub times: Times,
-    /// How the time to process varies around that average.
+    /// The distribution of the processing time around its average.
     pub distribution: Distribution,
 }
 
@@ -68,35 +67,35 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Routing {
-    /// The instances in turn, whoever has room: message `j` goes to instance `j mod n`.
+    /// The instances with room, in turn. While all have room, message `j` goes to instance `j mod n`.
     #[default]
     RoundRobin,
-    /// The instance with the fewest messages that wait for it or are in its hands; of several, the one whose turn it is.
+    /// The instance with the fewest messages, in its queue or in work. Among equals, the next in turn.
     LeastLoaded,
-    /// Any.
+    /// A random instance with room.
     Random,
 }
 
-/// The way of messages from stage to stage: through hubs, or from instance to instance.
+/// The connections between two stages: through a hub, or from instance to instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Wiring {
-    /// One hub between each two stages and at both ends, as in a run of a topology.
+    /// One hub between each two stages and at both ends, as in a run of a topology file.
     #[default]
     Hub,
-    /// Each instance to the instances of the next stage, as between peers.
+    /// Each instance is connected to each instance of the next stage.
     Direct,
 }
 
-/// A text that names no routing, or no wiring.
+/// A text that is the name of no routing or of no wiring.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("\"{word}\" is no {what}; there are {known}")]
 pub struct WordError {
-    /// What was to be named.
+    /// The expected noun: routing or wiring.
     pub what: &'static str,
     /// The text.
     pub word: String,
-    /// The names there are.
+    /// The known names.
     pub known: &'static str,
 }
 
@@ -133,16 +132,16 @@ impl FromStr for Wiring {
     }
 }
 
-/// How many messages may be on their way, and how often the sink says that they came.
+/// The bound on messages in flight, and the batch of the sink's acknowledgements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Window {
-    /// Messages sent and not acknowledged.
+    /// The largest number of messages that are sent and not acknowledged.
     pub count: u64,
-    /// Results that one acknowledgement counts. As many as `count` is stop and wait; 1 slides.
+    /// Results in one acknowledgement. `count` of them are stop and wait; 1 is a sliding window.
     pub acknowledge: u64,
 }
 
-/// Stages in the order messages pass them, and the machine they run on.
+/// Stages in the order in which messages pass them, and the machine that runs them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pipeline {
     stages: Vec<Stage>,
@@ -157,7 +156,7 @@ pub struct Pipeline {
     wake_up: Duration,
 }
 
-/// Why a pipeline cannot be computed.
+/// The error of a pipeline that breaks a limit.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PipelineError {
     /// No stage, or more than [`STAGES_MAX`].
@@ -168,7 +167,7 @@ pub enum PipelineError {
     Instances {
         /// The stage's name.
         stage: String,
-        /// What was asked for.
+        /// The requested number.
         instances: u32,
     },
     /// A time longer than [`TIME_MAX`].
@@ -176,16 +175,16 @@ pub enum PipelineError {
     TooLong {
         /// The stage, or the plan itself.
         owner: String,
-        /// Which of the times.
+        /// The key of the time.
         key: &'static str,
     },
-    /// The time that keeps a core busy exceeds the whole.
+    /// A CPU time longer than all the times of the stage.
     #[error("stage \"{stage}\": cpu is longer than receive + process + send, of which it is a part")]
     CpuTooLong {
         /// The stage's name.
         stage: String,
     },
-    /// The serial part exceeds the whole.
+    /// A serial part longer than all the times of the stage.
     #[error("stage \"{stage}\": serial is longer than receive + process + send, of which it is a part")]
     SerialTooLong {
         /// The stage's name.
@@ -196,23 +195,23 @@ pub enum PipelineError {
     Deviation {
         /// The stage's name.
         stage: String,
-        /// What was asked for, as a part of the mean.
+        /// The requested deviation, as a part of the mean.
         deviation: String,
     },
-    /// No message may be in flight, or more than [`WINDOW_MAX`].
+    /// A window of no messages, or of more than [`WINDOW_MAX`].
     #[error("window = {0}, allowed are 1 to {WINDOW_MAX}")]
     Window(u64),
-    /// Nothing would ever be acknowledged.
+    /// A batch of no results, or larger than the window: no acknowledgement would ever be sent.
     #[error(
         "acknowledge = {acknowledge}, allowed are 1 to the window's {count}: or nothing is ever acknowledged"
     )]
     Acknowledge {
-        /// Results that an acknowledgement counts.
+        /// Results in one acknowledgement.
         acknowledge: u64,
         /// The window.
         count: u64,
     },
-    /// No message may wait, or more than [`WINDOW_MAX`].
+    /// A queue of no messages, or of more than [`WINDOW_MAX`].
     #[error("queue = {0}, allowed are 1 to {WINDOW_MAX}")]
     Queue(u64),
     /// The fabric has fewer ports than the pipeline has instances.
@@ -229,7 +228,7 @@ pub enum PipelineError {
 }
 
 impl Pipeline {
-    /// Checks `stages` and joins them with nothing between them, on a machine without limits.
+    /// A pipeline of these stages, with hops that cost nothing, on a machine without limits. Checks the stages.
     pub fn new(stages: Vec<Stage>) -> Result<Pipeline, PipelineError> {
         if stages.is_empty() || stages.len() > STAGES_MAX {
             return Err(PipelineError::StageCount(stages.len()));
@@ -251,14 +250,14 @@ impl Pipeline {
         })
     }
 
-    /// What it takes a message to get from one stage to the next, beside their send and receive.
+    /// Sets the time from one stage to the next, in addition to send and receive.
     pub fn with_hop(mut self, hop: Duration) -> Result<Pipeline, PipelineError> {
         check_time("the plan", "hop", hop)?;
         self.hop = hop;
         Ok(self)
     }
 
-    /// The cores that all instances share: together they use no more CPU time than these have.
+    /// Sets the number of cores that all instances share.
     pub fn with_cores(mut self, cores: u32) -> Result<Pipeline, PipelineError> {
         if cores == 0 || cores > CORES_MAX {
             return Err(PipelineError::Cores(cores));
@@ -267,16 +266,15 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// The time one message takes in the undivided application, where it was measured. Without
-    /// it the monolith receives as the first stage does, processes as all stages together, and
-    /// sends as the last.
+    /// Sets the measured time of one message in the undivided application. By default the monolith
+    /// receives as the first stage does, processes as all stages together, and sends as the last.
     pub fn with_monolith(mut self, busy: Duration) -> Result<Pipeline, PipelineError> {
         check_time("the plan", "monolith", busy)?;
         self.monolith = Some(busy);
         Ok(self)
     }
 
-    /// The network. A fabric joins the instances themselves, so that its wiring is [`Wiring::Direct`].
+    /// Sets the network. A fabric connects the instances directly: it sets the wiring to [`Wiring::Direct`].
     pub fn with_network(mut self, network: Network) -> Result<Pipeline, PipelineError> {
         if let Network::Fabric(fabric) = &network {
             let instances: u32 = self.stages.iter().map(|stage| stage.instances).sum();
@@ -289,17 +287,17 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// The way of messages from stage to stage.
+    /// Sets the connections between stages.
     pub fn with_wiring(self, wiring: Wiring) -> Pipeline {
         Pipeline { wiring, ..self }
     }
 
-    /// The rule by which the next message goes to an instance.
+    /// Sets the rule by which a message is given to an instance.
     pub fn with_routing(self, routing: Routing) -> Pipeline {
         Pipeline { routing, ..self }
     }
 
-    /// How many messages may be on their way. Without a window as many as the queues take.
+    /// Sets the bound on messages in flight. By default only the queues bound them.
     pub fn with_window(mut self, window: Window) -> Result<Pipeline, PipelineError> {
         if !(1..=WINDOW_MAX).contains(&window.count) {
             return Err(PipelineError::Window(window.count));
@@ -312,7 +310,7 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// How many messages may wait at each instance, those on the way to it included.
+    /// Sets the bound on messages that wait for an instance, including the messages on their way to it.
     pub fn with_queue(mut self, count: u64) -> Result<Pipeline, PipelineError> {
         if !(1..=WINDOW_MAX).contains(&count) {
             return Err(PipelineError::Queue(count));
@@ -321,14 +319,14 @@ impl Pipeline {
         Ok(self)
     }
 
-    /// How late a sleeper wakes up on this machine: each wait of a stage takes so much longer.
+    /// Sets the delay of a wake-up on this machine. It is added to each wait of a stage.
     pub fn with_wake_up(mut self, late: Duration) -> Result<Pipeline, PipelineError> {
         check_time("the plan", "wake_up", late)?;
         self.wake_up = late;
         Ok(self)
     }
 
-    /// The same with another number of instances of one stage.
+    /// Changes the number of instances of one stage.
     pub fn with_instances(mut self, stage: usize, instances: u32) -> Result<Pipeline, PipelineError> {
         self.stages[stage].instances = instances;
         check_stage(&self.stages[stage])?;
@@ -381,7 +379,7 @@ impl Pipeline {
         self.wake_up
     }
 
-    /// How long the undivided application is occupied by one message.
+    /// The time for which one message occupies the undivided application.
     pub fn monolith(&self) -> Duration {
         let first = self.stages.first().map_or(Duration::ZERO, |stage| stage.times.receive);
         let last = self.stages.last().map_or(Duration::ZERO, |stage| stage.times.send);
@@ -389,7 +387,7 @@ impl Pipeline {
         self.monolith.unwrap_or(first + process + last)
     }
 
-    /// CPU time all stages together spend on one message.
+    /// The CPU time of one message, in all stages together.
     pub(crate) fn cpu(&self) -> Duration {
         self.stages.iter().map(|stage| stage.times.cpu).sum()
     }

@@ -1,9 +1,8 @@
-//! The tutorial's equations, applied to one pipeline: what each stage can do, which one is the
-//! slowest, and how the same work would fare undivided or as parallel copies.
+//! The equations of the butterfly tutorial, applied to one pipeline: the rate of each stage, the slowest stage,
+//! and the rates of the same work undivided and as parallel copies.
 //!
-//! Rates are steady ones, in messages a second; what N messages take, with the fill of the
-//! pipeline and its last round, is [`simulate`](crate::simulate)'s part. A rate that nothing
-//! limits (all times are zero) is `None`.
+//! Rates are of a full pipeline, in messages a second. [`simulate`](crate::simulate) computes the time of N messages,
+//! including the time to fill and to empty the pipeline. A rate that nothing limits (all times are zero) is `None`.
 
 use std::time::Duration;
 
@@ -11,67 +10,67 @@ use serde::Serialize;
 
 use crate::pipeline::{INSTANCES_MAX, Pipeline, Stage, Times};
 
-/// What a pipeline can do.
+/// The rates and the latency of a pipeline, by the equations.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Plan {
-    /// Stage by stage, in order.
+    /// The stages, in order.
     pub stages: Vec<StagePlan>,
-    /// The name of the slowest stage; where two are equally slow, of the first of them.
+    /// The name of the slowest stage. Of equally slow stages, the name of the first.
     pub bottleneck: String,
-    /// What holds the rate there.
+    /// The resource that limits the rate.
     pub limited_by: Limit,
-    /// What comes out, once the pipeline is full.
+    /// Results a second while the pipeline is full.
     pub steady_per_s: Option<f64>,
-    /// What one transaction takes when no other is in its way, in seconds.
+    /// The time of one message in an empty pipeline, in seconds.
     pub latency_s: f64,
-    /// Whether replies come in the order of their requests: only while no stage has a second
-    /// instance that could overtake the first.
+    /// `true` if replies come in the order of their requests: no stage has a second
+    /// instance, which could overtake the first.
     pub order_kept: bool,
-    /// The undivided application, one copy of it.
+    /// One copy of the undivided application.
     pub monolith: Layout,
-    /// Divided into these stages, one instance of each.
+    /// One instance of each stage.
     pub pipelined: Layout,
-    /// As many copies of the undivided application as this pipeline has instances.
+    /// Copies of the undivided application, one for each instance of this pipeline.
     pub parallel: Layout,
-    /// This pipeline against the monolith: 0.33 is a third more.
+    /// The gain of this pipeline over the monolith: 0.33 is a third more.
     pub gain: Option<f64>,
-    /// What a rate that was asked for needs.
+    /// The needs of the requested rate, if a rate was requested.
     pub target: Option<Target>,
 }
 
-/// What one stage can do.
+/// The rate of one stage, and its times.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StagePlan {
-    /// Its name.
+    /// The name of the stage.
     pub name: String,
-    /// How many of it there are.
+    /// The number of instances.
     pub instances: u32,
     /// Seconds to receive a message.
     pub receive_s: f64,
-    /// Seconds to process it.
+    /// Seconds to process the message.
     pub process_s: f64,
     /// Seconds to send the result.
     pub send_s: f64,
-    /// Seconds of these in which it has the shared resource for itself.
+    /// The part of these seconds in which the instance holds the shared resource.
     pub serial_s: f64,
-    /// What a single instance can do.
+    /// The rate of a single instance.
     pub per_instance_per_s: Option<f64>,
-    /// What all of them can do.
+    /// The rate of all instances.
     pub rate_per_s: Option<f64>,
-    /// Whether that is the shared resource's rate and not the instances'.
+    /// `true` if the shared resource limits this rate, and not the instances.
     pub capped_by_serial: bool,
-    /// Instances that the target rate needs; none without a target, or where the shared resource
-    /// cannot follow however many there are.
+    /// Instances that the target rate needs. `None` without a target, and if the shared resource
+    /// is too slow for the target.
     pub instances_needed: Option<u64>,
 }
 
-/// What holds a pipeline's rate.
+/// The resource that limits the rate of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
-    /// The slowest stage has too few instances.
+    /// The instances of the slowest stage.
     Instances,
-    /// The slowest stage's shared resource.
+    /// The shared resource of the slowest stage.
     Serial,
     /// The machine's cores.
     Cores,
@@ -80,54 +79,54 @@ pub enum Limit {
 /// One way to arrange the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Layout {
-    /// Processes it takes.
+    /// The number of processes.
     pub processes: u32,
-    /// Its steady rate.
+    /// The steady rate.
     pub per_s: Option<f64>,
-    /// Against the monolith: 0.33 is a third more.
+    /// The gain over the monolith: 0.33 is a third more.
     pub gain: Option<f64>,
-    /// What one transaction takes, in seconds.
+    /// The time of one message, in seconds.
     pub latency_s: f64,
 }
 
-/// What a rate that was asked for needs.
+/// The needs of a requested rate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Target {
     /// The rate.
     pub per_s: f64,
-    /// Whether enough instances and cores would reach it, within [`INSTANCES_MAX`] for each stage.
+    /// `true` if the cores suffice and each stage reaches the rate with at most [`INSTANCES_MAX`] instances.
     pub reachable: bool,
-    /// Cores that the CPU time of this many messages keeps busy.
+    /// The number of cores that this rate keeps busy.
     pub cores_needed: u64,
-    /// Whether the cores the plan was given are at least that many.
+    /// `true` if the pipeline has at least this number of cores, or no bound on them.
     pub cores_suffice: bool,
 }
 
-/// Applies the equations to `pipeline`; `target_per_s`, if given, is a positive rate to size it for.
+/// Applies the equations to `pipeline`. `target_per_s` is a positive rate that the plan sizes the stages for.
 pub fn plan(pipeline: &Pipeline, target_per_s: Option<f64>) -> Plan {
     let stages: Vec<StagePlan> =
         pipeline.stages().iter().map(|stage| plan_stage(stage, target_per_s)).collect();
-    let monolith_rate = pipeline.monolith_rate(1);
+    let monolith_per_s = monolith_rate(pipeline, 1);
     let layout = |processes, rate: f64, latency: Duration| Layout {
         processes,
         per_s: finite(rate),
-        gain: gain(rate, monolith_rate),
+        gain: gain(rate, monolith_per_s),
         latency_s: latency.as_secs_f64(),
     };
     let instances = pipeline.stages().iter().map(|stage| stage.instances).sum();
-    let latency = pipeline.latency();
-    let rate = pipeline.rate();
-    let (bottleneck, limited_by) = pipeline.bottleneck();
+    let latency = latency(pipeline);
+    let rate = steady_rate(pipeline);
+    let (bottleneck, limited_by) = bottleneck(pipeline);
     Plan {
         bottleneck,
         limited_by,
         steady_per_s: finite(rate),
         latency_s: latency.as_secs_f64(),
         order_kept: pipeline.stages().iter().all(|stage| stage.instances == 1),
-        monolith: layout(1, monolith_rate, pipeline.monolith()),
-        pipelined: layout(pipeline.stages().len() as u32, pipeline.pipelined_rate(), latency),
-        parallel: layout(instances, pipeline.monolith_rate(instances), pipeline.monolith()),
-        gain: gain(rate, monolith_rate),
+        monolith: layout(1, monolith_per_s, pipeline.monolith()),
+        pipelined: layout(pipeline.stages().len() as u32, pipelined_rate(pipeline), latency),
+        parallel: layout(instances, monolith_rate(pipeline, instances), pipeline.monolith()),
+        gain: gain(rate, monolith_per_s),
         target: target_per_s.map(|per_s| target(pipeline, &stages, per_s)),
         stages,
     }
@@ -163,68 +162,67 @@ fn target(pipeline: &Pipeline, stages: &[StagePlan], per_s: f64) -> Target {
     Target { per_s, reachable, cores_needed, cores_suffice }
 }
 
-impl Pipeline {
-    /// What the slowest stage and the cores let through.
-    fn rate(&self) -> f64 {
-        self.stages().iter().map(stage_rate).fold(self.core_rate(), f64::min)
-    }
+/// The rate of the slowest stage or of the cores.
+fn steady_rate(pipeline: &Pipeline) -> f64 {
+    pipeline.stages().iter().map(stage_rate).fold(core_rate(pipeline), f64::min)
+}
 
-    fn pipelined_rate(&self) -> f64 {
-        self.stages().iter().map(|stage| rate(stage.times.busy(), 1)).fold(self.core_rate(), f64::min)
-    }
+/// The rate with one instance of each stage.
+fn pipelined_rate(pipeline: &Pipeline) -> f64 {
+    pipeline.stages().iter().map(|stage| rate(stage.times.busy(), 1)).fold(core_rate(pipeline), f64::min)
+}
 
-    /// What that many copies of the undivided application do. They contend for the same shared
-    /// resources, one copy never waits for itself, and their CPU time is not more than they take.
-    fn monolith_rate(&self, copies: u32) -> f64 {
-        let mut slowest = rate(self.monolith(), copies);
-        if let Some(cores) = self.cores() {
-            slowest = slowest.min(rate(self.cpu().min(self.monolith()), cores));
+/// The rate of `copies` copies of the undivided application. They contend for the same shared
+/// resources, one copy never waits for itself, and their CPU time is at most their whole time.
+fn monolith_rate(pipeline: &Pipeline, copies: u32) -> f64 {
+    let mut slowest = rate(pipeline.monolith(), copies);
+    if let Some(cores) = pipeline.cores() {
+        slowest = slowest.min(rate(pipeline.cpu().min(pipeline.monolith()), cores));
+    }
+    if copies > 1 {
+        let resources = pipeline.stages().iter().map(|stage| rate(stage.times.serial, 1));
+        slowest = resources.fold(slowest, f64::min);
+    }
+    slowest
+}
+
+fn core_rate(pipeline: &Pipeline) -> f64 {
+    pipeline.cores().map_or(f64::INFINITY, |cores| rate(pipeline.cpu(), cores))
+}
+
+fn latency(pipeline: &Pipeline) -> Duration {
+    let hops = pipeline.stages().len().saturating_sub(1) as u32;
+    pipeline.stages().iter().map(|stage| stage.times.busy()).sum::<Duration>() + pipeline.hop() * hops
+}
+
+fn bottleneck(pipeline: &Pipeline) -> (String, Limit) {
+    let mut slowest = &pipeline.stages()[0];
+    for stage in &pipeline.stages()[1..] {
+        if stage_rate(stage) < stage_rate(slowest) {
+            slowest = stage;
         }
-        if copies > 1 {
-            let resources = self.stages().iter().map(|stage| rate(stage.times.serial, 1));
-            slowest = resources.fold(slowest, f64::min);
-        }
-        slowest
     }
-
-    fn core_rate(&self) -> f64 {
-        self.cores().map_or(f64::INFINITY, |cores| rate(self.cpu(), cores))
-    }
-
-    fn latency(&self) -> Duration {
-        let hops = self.stages().len().saturating_sub(1) as u32;
-        self.stages().iter().map(|stage| stage.times.busy()).sum::<Duration>() + self.hop() * hops
-    }
-
-    fn bottleneck(&self) -> (String, Limit) {
-        let mut slowest = &self.stages()[0];
-        for stage in &self.stages()[1..] {
-            if stage_rate(stage) < stage_rate(slowest) {
-                slowest = stage;
-            }
-        }
-        let limit = if self.core_rate() < stage_rate(slowest) {
-            Limit::Cores
-        } else if rate(slowest.times.serial, 1) < rate(slowest.times.busy(), slowest.instances) {
-            Limit::Serial
-        } else {
-            Limit::Instances
-        };
-        (slowest.name.clone(), limit)
-    }
+    let limit = if core_rate(pipeline) < stage_rate(slowest) {
+        Limit::Cores
+    } else if rate(slowest.times.serial, 1) < rate(slowest.times.busy(), slowest.instances) {
+        Limit::Serial
+    } else {
+        Limit::Instances
+    };
+    (slowest.name.clone(), limit)
 }
 
 fn stage_rate(stage: &Stage) -> f64 {
     rate(stage.times.busy(), stage.instances).min(rate(stage.times.serial, 1))
 }
 
-/// Messages a second of `count` workers that take `time` each. One division of whole numbers, so
-/// that 1 / 8 us is 125,000 and not a little less.
+/// Messages a second of `count` workers that take `time` for each message. One division of whole numbers:
+/// 1 / 8 us is 125,000 and not a little less.
 fn rate(time: Duration, count: u32) -> f64 {
     if time.is_zero() { f64::INFINITY } else { f64::from(count) * 1e9 / time.as_nanos() as f64 }
 }
 
-/// Ten digits are compared, so that 125,000 messages of 8 us need one instance and not two.
+/// The relative difference below which two numbers are equal: 125,000 messages of 8 us need one instance and not two.
 const ROUNDING: f64 = 1e-10;
 
 fn whole(count: f64) -> u64 {
@@ -256,7 +254,7 @@ mod tests {
         Stage { name: name.into(), instances, times, distribution: Distribution::Constant }
     }
 
-    /// The tutorial's application, divided 6 to 2.
+    /// The tutorial's application, divided into two stages whose processing takes 6 us and 2 us.
     fn divided(first: u32, second: u32) -> Pipeline {
         let stages = vec![stage("component1", first, 4, 6, 2), stage("component2", second, 2, 2, 4)];
         Pipeline::new(stages).unwrap()

@@ -1,4 +1,4 @@
-//! The tutorial's set-ups and the recurrence of a pipeline: what is exact by hand is exact in the simulation.
+//! The tutorial's set-ups and the recurrence of a pipeline: results that are exact by hand are exact in the simulation.
 
 use std::time::Duration;
 

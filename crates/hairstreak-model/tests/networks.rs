@@ -8,7 +8,7 @@ use hairstreak_model::{
 };
 
 const GATHER: Duration = Duration::from_micros(50);
-/// The most that a port of a Data Vortex sends: a cell into each of 16 networks in each slot of 30 ns.
+/// The highest rate of a port of a Data Vortex: a cell into each of 16 networks in each slot of 30 ns.
 const CELLS_PER_S: f64 = 16.0 / 30e-9;
 
 fn stage(name: &str, instances: u32, process: Duration) -> Stage {
@@ -99,7 +99,7 @@ fn a_long_message_takes_the_slots_of_its_packets() {
     let echo = || vec![stage("echo", 1, Duration::ZERO)];
     let vortex = on_fabric(Fabric::vortex(16, 4).unwrap(), echo(), &load);
     let tree = on_fabric(Fabric::fat_tree(64).unwrap(), echo(), &load);
-    // 8,193 cells, 16 in each 30 ns, and 256 packets of 41 ns, with nobody else on the way.
+    // 8,193 cells, 16 in each 30 ns, and 256 packets of 41 ns, in an otherwise empty network.
     check(vortex.steady_per_s.unwrap(), CELLS_PER_S / 8_193.0, 0.3);
     assert!(per_s(&vortex) <= CELLS_PER_S / 8_193.0);
     check(tree.steady_per_s.unwrap(), 1e9 / (256.0 * 41.0), 0.01);
@@ -131,7 +131,7 @@ fn a_thousand_ports_are_simulated() {
 
 #[test]
 fn a_source_with_long_messages_is_held_up_by_its_port() {
-    // In the soak for all of a thousand ports.
+    // The soak test uses a thousand ports.
     let is_long = std::env::var_os("HAIRSTREAK_SOAK").is_some();
     let (heights, copies, messages) = if is_long { (256, 500, 200) } else { (16, 20, 100) };
     let stages = ["extract", "reduce"].map(|name| stage(name, copies, Duration::from_micros(100)));

@@ -1,4 +1,4 @@
-//! Random times and windows: the simulation against what queueing theory says of the same system.
+//! Random times and windows: the simulation against the results of queueing theory for the same system.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ fn station(instances: u32, distribution: Distribution) -> Pipeline {
     Pipeline::new(vec![stage("work", instances, SERVICE, distribution)]).unwrap()
 }
 
-/// Messages that come by chance and keep each of the instances busy for that part of the time.
+/// A simulation of random arrivals that keep each instance busy for the share `share` of the time.
 fn loaded(pipeline: &Pipeline, share: f64) -> Simulation {
     let per_s = share * f64::from(pipeline.stages()[0].instances) / SERVICE_S;
     simulate(pipeline, &Load { arrivals: Arrivals::Poisson { per_s }, ..Load::of(100_000) })
@@ -57,7 +57,7 @@ fn constant_and_log_normal_servers_wait_by_the_formula_of_pollaczek_and_khinchin
 
 #[test]
 fn cores_that_are_shared_slow_everyone_down_by_the_same_factor() {
-    // M/G/1 with processor sharing: S / (1 - rho), whatever the distribution (Kleinrock).
+    // M/G/1 with processor sharing: S / (1 - rho), for any distribution (Kleinrock).
     let times = Times { process: SERVICE, cpu: SERVICE, ..Times::default() };
     let distribution = Distribution::LogNormal { deviation: 1.0 };
     let work = Stage { name: "work".into(), instances: 1_000, times, distribution };
@@ -73,7 +73,7 @@ fn turns_wait_longer_than_the_shortest_queue() {
     let random = station(4, Distribution::Exponential).with_routing(Routing::Random);
     let (shortest, random) = (loaded(&shortest, 0.8), loaded(&random, 0.8));
     assert!(shortest.latency.mean_s < 0.8 * turns.latency.mean_s, "{shortest:?} {turns:?}");
-    // Random routing makes four M/M/1 queues of one.
+    // Random routing splits the arrivals into four independent M/M/1 queues.
     check(random.latency.mean_s, SERVICE_S / 0.2, 0.08);
 }
 
@@ -96,7 +96,7 @@ fn batched(process: Duration, window: Window) -> Simulation {
     simulate(&pipeline, &Load::of(100_000))
 }
 
-/// The rate of stop and wait with so many messages a batch.
+/// The rate of stop and wait with `count` messages a batch.
 fn stop_and_wait(process: Duration, count: u64) -> f64 {
     batched(process, Window { count, acknowledge: count }).predicted_per_s.unwrap()
 }
@@ -105,7 +105,7 @@ fn stop_and_wait(process: Duration, count: u64) -> f64 {
 fn the_curve_of_batch_acknowledgements_rises_and_flattens() {
     let rates = [10, 50, 100, 1_000, 100_000].map(|batch| stop_and_wait(Duration::ZERO, batch));
     assert!(rates.is_sorted(), "{rates:?}");
-    // A batch takes one round trip of 40 us and 1 us for each message, which the sink takes.
+    // A batch takes one round trip of 40 us, and 1 us of the sink for each message.
     for (batch, rate) in [10.0, 50.0, 100.0, 1_000.0].iter().zip(rates) {
         check(rate, batch / (batch * 1e-6 + 40e-6), 0.01);
     }
@@ -147,7 +147,7 @@ fn queues_have_their_bound() {
     assert_eq!((shallow.stations[1].waiting.max, shallow.stations[2].waiting.max), (5, 10));
     assert!(shallow.stations[1].blocked > 0.9, "{shallow:?}");
     check(shallow.predicted_per_s.unwrap(), with(1_000).predicted_per_s.unwrap(), 0.001);
-    // In the queues, in the hands of each server, and in the source's.
+    // Messages in the queues, one in each server, and one in the source.
     assert!(shallow.in_flight.max <= 5 + 10 + 1 + 2, "{shallow:?}");
 }
 

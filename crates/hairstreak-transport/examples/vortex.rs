@@ -1,7 +1,7 @@
-//! How fast a fabric carries bytes, in its own time and in the host's.
+//! The speed of a fabric, in its own time and in the time of the host.
 //!
-//! `cargo run --release -p hairstreak-transport --example vortex`: a fabric in a thread of its own, a writer and a reader in a thread each for
-//! every stream. The fabric's figures are cells and bytes a slot; the host's are what the simulation takes.
+//! `cargo run --release -p hairstreak-transport --example vortex`: a fabric in a thread of its own, and for each stream a writer thread and
+//! a reader thread. The figures of the fabric are cells and bytes a slot; the figures of the host are the costs of the simulation.
 
 use std::error::Error;
 use std::io::{self, ErrorKind, IoSlice, Write};
@@ -19,7 +19,7 @@ const REPEATS: usize = 5;
 
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// A fabric, and what its thread has used of a processor in seconds when it has ended.
+/// A fabric, and the CPU seconds of its thread after its end.
 struct Running {
     name: String,
     stopper: FabricStopper,
@@ -111,7 +111,7 @@ fn accept(listener: &Listener) -> Outcome<End> {
     }
 }
 
-/// Streams between ranks of their own carry so many bytes together.
+/// Carries [`BYTES`] over `streams` streams together, each between ranks of its own.
 fn carry(running: &Running, streams: u32) -> Outcome<()> {
     let part = BYTES / streams as usize;
     let mut threads = Vec::new();

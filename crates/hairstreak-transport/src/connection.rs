@@ -122,7 +122,7 @@ impl Connection {
         }
     }
 
-    /// Has the poller watch the stream no more.
+    /// Removes the stream from the poller.
     pub fn unwatch(&self, poller: &Poller) {
         if let Some(source) = self.stream.readiness_source() {
             poller.remove(source);
@@ -381,7 +381,7 @@ pub enum Drained {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OutputEnd {
     Open,
-    /// As soon as all is written.
+    /// The end is announced when all bytes are written.
     Wanted,
     Said,
 }

@@ -251,7 +251,7 @@ mod tests {
         let mut first = Listener::bind_ipc(&address).unwrap();
         assert_eq!(Listener::bind_ipc(&address).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         let file = bound(&mut first).file.clone().unwrap().0;
-        // As after kill -9: the descriptor is closed, the file stays.
+        // After kill -9 the descriptor is closed and the file stays, as here.
         let mut first = first;
         bound(&mut first).file = None;
         drop(first);

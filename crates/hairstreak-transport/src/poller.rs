@@ -36,7 +36,7 @@ pub enum Interest {
 /// The events of a descriptor.
 #[derive(Clone, Copy, Debug)]
 pub struct Readiness {
-    /// As given to [`Poller::add`].
+    /// The key given to [`Poller::add`].
     pub token: u64,
     /// There is something to read: bytes, the end of the stream, or an error.
     pub readable: bool,
@@ -74,7 +74,7 @@ impl Poller {
         Ok(epoll::add(&self.epoll, source, EventData::new_u64(token), flags)?)
     }
 
-    /// Watches `source` no more.
+    /// Stops watching `source`.
     pub fn remove(&self, source: impl AsFd) {
         // Unknown already: nothing to do.
         let _ = epoll::delete(&self.epoll, source);

@@ -21,7 +21,7 @@ pub enum ResolveError {
     /// The system's resolver failed.
     #[error("host \"{host}\" cannot be resolved: {reason}")]
     Lookup {
-        /// As it was given.
+        /// The endpoint as given.
         host: String,
         /// The resolver's message.
         reason: String,
@@ -34,7 +34,7 @@ pub enum ResolveError {
     /// There is no interface of the zone's name or index.
     #[error("host \"{host}\": this machine has no network interface \"{zone}\"")]
     Zone {
-        /// As it was given.
+        /// The endpoint as given.
         host: String,
         /// The part behind `%`.
         zone: String,

@@ -1,4 +1,4 @@
-//! Streams that go on in shared memory: bytes, waits, ends, and peers that write what they want.
+//! Streams that continue in shared memory: bytes, waits, ends, and peers that write arbitrary bytes.
 
 use std::io::{self, IoSlice};
 use std::mem::MaybeUninit;
@@ -19,7 +19,7 @@ fn sockets() -> (Stream, Stream) {
     (listener.accept().unwrap().unwrap(), connected)
 }
 
-/// The same, in shared memory, and the memory's file: whoever has it writes it at will.
+/// Both ends of a connection in shared memory, and the file of the memory, through which a test writes arbitrary bytes.
 fn shared(ring_size: usize) -> (Stream, Stream, std::fs::File) {
     let (mut giver, mut taker) = sockets();
     taker.expect_segment();
@@ -158,7 +158,7 @@ fn a_peer_that_is_gone_is_told_of_at_once_and_what_it_wrote_is_read() {
 fn what_was_laid_before_a_reader_that_left_is_written_and_nothing_after_it() {
     let (mut giver, mut taker, _) = shared(RING_SIZE_MIN);
     assert!(is_waiting(read(&mut taker, 100)));
-    // It may have read the bytes and left before it was told of them.
+    // The reader may have read the bytes and left before the wake-up.
     drop(taker);
     assert_eq!(write(&mut giver, b"last").unwrap(), 4);
     let error = write(&mut giver, b"more").unwrap_err();
@@ -196,7 +196,7 @@ fn a_peer_that_scribbles_over_everything_ends_no_more_than_its_connection() {
         let (mut giver, mut taker, file) = shared(RING_SIZE_MIN);
         for _ in 0..40 {
             let noise: Vec<u8> = (0..rng.usize(1..700)).map(|_| rng.u8(..)).collect();
-            // Mostly among the words, and small numbers: those that are nearly right.
+            // Often a control word, and often a small number: such values are nearly valid.
             let at = if rng.bool() { 128 * rng.u64(0..32) } else { rng.u64(0..12_000) };
             let near = rng.u64(0..9000).to_ne_bytes();
             file.write_all_at(if rng.bool() { &near } else { &noise }, at.min(11_000)).unwrap();

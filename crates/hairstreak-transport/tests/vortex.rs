@@ -1,4 +1,4 @@
-//! Fabrics: what they refuse, their death and return, and their clock. `streams/` has what every stream does, with fabrics among them.
+//! Fabrics: their refusals, their death and return, and their clock. `streams/` has the tests of all kinds of streams, including fabrics.
 
 use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -15,10 +15,10 @@ use hairstreak_transport::vortex::{
 };
 use hairstreak_transport::{Endpoint, Established, Interest, Listener, Poller, Stream};
 
-/// Longer than anything here takes.
+/// A time limit that only a hanging test reaches.
 const LONG: Duration = Duration::from_secs(60);
 
-/// A fabric of eight ranks that runs.
+/// A running fabric of eight ranks.
 struct Running {
     stopper: FabricStopper,
     thread: Option<JoinHandle<()>>,
@@ -65,7 +65,7 @@ fn established(stream: std::io::Result<Stream>) -> std::io::Result<Stream> {
     Ok(stream)
 }
 
-/// The next connection of a listener, whose other end is established elsewhere.
+/// The next connection of a listener. Another thread establishes the other end.
 fn accept(listener: &Listener) -> std::io::Result<Stream> {
     let poller = Poller::new().unwrap();
     poller.add(listener, 0, Interest::Readable).unwrap();
@@ -98,7 +98,7 @@ fn options_that_make_no_fabric_are_refused_by_name() {
     assert!(said(FabricOptions { angles: 0, ..options(&name) }).contains("0 angles"));
     assert!(said(FabricOptions { networks: 0, ..options(&name) }).contains("0 networks"));
     assert!(said(FabricOptions { heights: 4_096, angles: 2, ..options(&name) }).contains("8192 cards"));
-    // Nothing is made of that size before it is refused.
+    // A size is refused before memory of this size is allocated.
     let huge = FabricOptions { heights: 1 << 16, angles: 4_096, networks: 64, ..options(&name) };
     assert!(said(huge).contains("268435456 cards"));
     let first = Fabric::bind(&options(&name)).unwrap();
@@ -153,12 +153,12 @@ fn wildcards_are_given_ranks_and_ports_of_their_own() {
     let expected = [49_152, 49_153, 49_154].map(|port| format!("vortex://{name}/0:{port}"));
     assert_eq!(places, expected);
     drop(listeners);
-    // Somebody may still look for those that are gone.
+    // A peer may still look for ranks that are gone.
     let later = Listener::bind_vortex(&address(&format!("{name}/*:*"))).unwrap();
     assert_eq!(later.endpoint().to_string(), format!("vortex://{name}/0:49155"));
 }
 
-/// A socket to a fabric, over which so much was said in place of a hello.
+/// A socket to a fabric, with these bytes sent in place of a hello.
 fn stranger(name: &str, bytes: &[u8]) -> UnixStream {
     let place = SocketAddr::from_abstract_name(format!("hairstreak-fabric-{name}")).unwrap();
     let mut socket = UnixStream::connect_addr(&place).unwrap();
@@ -166,7 +166,7 @@ fn stranger(name: &str, bytes: &[u8]) -> UnixStream {
     socket
 }
 
-/// Says so much to a fabric; returns what came back.
+/// Sends these bytes to a fabric. Returns the answer.
 fn say(name: &str, bytes: &[u8]) -> Vec<u8> {
     let mut socket = stranger(name, bytes);
     let mut answer = Vec::new();
@@ -185,7 +185,7 @@ fn strangers_are_hung_up_on_and_hurt_nobody() {
     assert_eq!(say(&name, &hello), b"", "an unknown wish");
     (hello[8], hello[9]) = (2, 0);
     assert_eq!(say(&name, &hello)[0], 1, "another version");
-    // A connection that is answered, and goes on with what is no agreement about rings.
+    // A connection that is answered, and continues with bytes that are no agreement about rings.
     hello[8] = 1;
     let mut bytes = hello.to_vec();
     bytes.extend([b'x'; 100]);
@@ -246,7 +246,7 @@ fn a_fabric_that_ends_is_one_error_and_its_listeners_come_back_with_it() {
 
     let _fabric = Running::start(&name);
     assert_ne!(FabricClock::attach(&name).unwrap().facts().epoch, epoch);
-    // The listener comes by itself; until then nobody listens.
+    // The listener connects on its own. Until then there is no listener.
     std::thread::scope(|scope| {
         let accepted = scope.spawn(|| accept(&listener).unwrap());
         let mut client = until("the listener is back", || {
@@ -275,7 +275,7 @@ fn the_clock_passes_while_cells_are_under_way_and_stands_while_none_is() {
     for _ in 0..20 {
         client.write(&[IoSlice::new(&[7; 80])]).unwrap();
         assert_eq!(read(&mut server), [7; 80]);
-        // Words of flow control, which nobody waits for, are under way for a while.
+        // Messages of flow control are under way for a while. No reader waits for them.
         let now = until("the clock stands", || {
             let now = (clock.slots(), clock.cells());
             std::thread::sleep(Duration::from_millis(5)); // tidy: allow(sleeps) that a clock stands is seen only after a while
@@ -288,10 +288,11 @@ fn the_clock_passes_while_cells_are_under_way_and_stands_while_none_is() {
     assert_eq!(clock.time().as_nanos(), u128::from(last.0) * 30);
 }
 
-/// The words of the parent: where to listen.
+/// The variable with the place to listen at.
 const PLACE: &str = "HAIRSTREAK_TEST_PLACE";
 
-/// Listens where the environment names, says so, and answers each connection with its process. Does nothing otherwise.
+/// Listens at the place in the environment, reports that, and answers each connection with its process id. Without the variable it
+/// does nothing.
 #[test]
 fn a_process() {
     let Ok(place) = std::env::var(PLACE) else { return };
@@ -305,7 +306,7 @@ fn a_process() {
     }
 }
 
-/// Another process that listens, and where.
+/// Another process that listens, and its place.
 fn process(place: &str) -> (Child, VortexAddress) {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["a_process", "--exact", "--nocapture"])
@@ -372,7 +373,7 @@ fn a_fabric_whose_processes_are_silent_sleeps() {
         std::fs::File::open(&used).unwrap().read_to_string(&mut text).unwrap();
         text
     };
-    // Cells that are under way arrive. Then the thread is not run at all.
+    // Cells under way arrive. After that the thread does not run at all.
     until("the fabric sleeps", || {
         let before = waits();
         std::thread::sleep(Duration::from_millis(200)); // tidy: allow(sleeps) that a thread sleeps is seen only after a while

@@ -5,9 +5,9 @@ use clap::{Args, Subcommand};
 use super::session::BrokerArguments;
 use super::value::{NamedValue, short_string};
 
-/// Create a queue or an exchange, or check that it is as it should be
+/// Create a queue or an exchange, or check its properties
 ///
-/// A queue or an exchange that exists with the same properties is left as it is; with others, the broker refuses.
+/// A queue or an exchange that exists with the same properties stays unchanged. If its properties differ, the broker refuses.
 #[derive(Debug, Args)]
 #[command(after_long_help = DECLARE_EXAMPLES)]
 pub struct DeclareArguments {
@@ -35,19 +35,19 @@ pub enum DeclareObject {
 #[derive(Debug, Args)]
 #[command(after_long_help = DECLARE_EXAMPLES)]
 pub struct DeclareQueue {
-    /// The queue. Without a name the broker makes one, and it is printed.
+    /// The queue. Without a name the broker makes one, which is printed.
     #[arg(default_value = "", hide_default_value = true, value_parser = short_string)]
     pub name: String,
-    /// The type: classic, quorum, or what else the broker has. The same as --argument x-queue-type=TYPE.
+    /// The type: classic, quorum, or another type of the broker. The same as --argument x-queue-type=TYPE.
     #[arg(long = "type", value_name = "TYPE")]
     pub kind: Option<String>,
     /// The queue survives a restart of the broker.
     #[arg(long)]
     pub durable: bool,
-    /// The queue goes with its last consumer.
+    /// The queue is deleted with its last consumer.
     #[arg(long)]
     pub auto_delete: bool,
-    /// The queue belongs to this command's connection, and goes with it.
+    /// The queue belongs to the connection of this command, and is deleted with it.
     #[arg(long)]
     pub exclusive: bool,
     /// An argument, such as x-max-length=10. May be repeated.
@@ -64,13 +64,13 @@ pub struct DeclareExchange {
     /// The exchange.
     #[arg(value_parser = short_string)]
     pub name: String,
-    /// The type: direct, fanout, topic, headers, or what else the broker has.
+    /// The type: direct, fanout, topic, headers, or another type of the broker.
     #[arg(long = "type", value_name = "TYPE", default_value = "direct", value_parser = short_string)]
     pub kind: String,
     /// The exchange survives a restart of the broker.
     #[arg(long)]
     pub durable: bool,
-    /// The exchange goes with its last binding.
+    /// The exchange is deleted with its last binding.
     #[arg(long)]
     pub auto_delete: bool,
     /// Only other exchanges can publish to it.
@@ -86,7 +86,7 @@ pub struct DeclareExchange {
 /// Arguments that all declarations share.
 #[derive(Debug, Args)]
 pub struct DeclareCommon {
-    /// Create nothing: only say whether it exists, and for a queue how many messages and consumers it has.
+    /// Create nothing: only check that it exists, and for a queue print the numbers of messages and consumers.
     #[arg(long)]
     pub passive: bool,
     /// Print one JSON object.
@@ -162,7 +162,7 @@ pub struct BindArguments {
 
 /// Remove a binding
 ///
-/// The key and the arguments are those with which it was made.
+/// The key and the arguments must equal those of the binding.
 #[derive(Debug, Args)]
 #[command(after_long_help = UNBIND_EXAMPLES)]
 pub struct UnbindArguments {
@@ -183,9 +183,9 @@ Examples:
 
 #[derive(Debug, Subcommand)]
 pub enum Destination {
-    /// The exchange gives its messages to a queue
+    /// Route messages of the exchange to a queue
     Queue(Binding),
-    /// The exchange gives its messages to another exchange
+    /// Route messages of the exchange to another exchange
     Exchange(Binding),
 }
 
@@ -194,7 +194,7 @@ pub struct Binding {
     /// The queue or the exchange that gets the messages.
     #[arg(value_parser = short_string)]
     pub name: String,
-    /// The exchange that they come from.
+    /// The exchange that the messages come from.
     #[arg(long, value_name = "NAME", value_parser = short_string)]
     pub exchange: String,
     /// The routing key, or a pattern of keys for a topic exchange. May be repeated.
@@ -210,9 +210,9 @@ pub struct Binding {
     pub broker: BrokerArguments,
 }
 
-/// Drop the messages of a queue that wait there
+/// Delete the waiting messages of a queue
 ///
-/// Messages that a consumer has and did not acknowledge stay.
+/// Messages that a consumer has received and not acknowledged stay.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Example:\n    hairstreak purge orders")]
 pub struct PurgeArguments {

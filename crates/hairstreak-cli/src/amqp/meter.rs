@@ -1,6 +1,6 @@
-//! `Meter`: the progress of a command, on standard error: a line that changes on a terminal, else a line a second.
+//! `Meter`: the progress of a command on standard error: on a terminal a line that changes, else a line a second.
 //!
-//! - `Interrupt`: the first signal asks a command to end, and wakes it; the second one ends it at once.
+//! - `Interrupt`: the first signal wakes a command and asks it to end; the second ends it at once.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -38,7 +38,7 @@ impl Meter {
         let began = Instant::now();
         Meter {
             began,
-            // A command that is done at once shows nothing.
+            // A short command shows nothing.
             next: is_shown.then(|| began + LINE_INTERVAL),
             bar: (is_shown && has_terminal).then(ProgressBar::new_spinner),
         }
@@ -49,7 +49,7 @@ impl Meter {
         self.next
     }
 
-    /// Shows the progress, if it is time: the number of messages done, and the caller's addition.
+    /// Shows the progress, if a display is due: the number of finished messages, and the caller's text.
     pub fn show(&mut self, done: u64, what: &str, rest: impl FnOnce() -> String) {
         let now = Instant::now();
         if self.next.is_none_or(|next| now < next) {
@@ -68,7 +68,7 @@ impl Meter {
         self.next = Some(now + if self.bar.is_some() { BAR_INTERVAL } else { LINE_INTERVAL });
     }
 
-    /// Clears the line, so that the next output has its place.
+    /// Clears the line to make room for the next output.
     pub fn finish(&mut self) {
         self.next = None;
         if let Some(bar) = self.bar.take() {
@@ -78,13 +78,13 @@ impl Meter {
 }
 
 pub struct Interrupt {
-    /// Can be read once a signal has come.
+    /// Readable after a signal.
     pipe: UnixStream,
     signal: Arc<AtomicUsize>,
 }
 
 impl Interrupt {
-    /// From now on signals are noticed here.
+    /// Starts to watch for signals.
     pub fn start() -> io::Result<Interrupt> {
         let (pipe, woken) = UnixStream::pair()?;
         let (signal, has_come) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
@@ -97,7 +97,7 @@ impl Interrupt {
         Ok(Interrupt { pipe, signal })
     }
 
-    /// The signal that has come.
+    /// The received signal.
     pub fn signal(&self) -> Option<u8> {
         Some(self.signal.load(Ordering::SeqCst) as u8).filter(|&signal| signal != 0)
     }

@@ -1,7 +1,7 @@
 //! Queues and exchanges from the command line, at any broker of AMQP 0-9-1.
 //!
 //! - `arguments`: the arguments of `declare`, `delete`, `bind`, `unbind` and `purge`
-//! - `value`: values of AMQP as people type them, and as JSON has them
+//! - `value`: values of AMQP as typed text, and as JSON
 //! - `session`: a connection for the time of a command; `tls`: its certificates
 //! - `topology`: `declare`, `delete`, `bind`, `unbind`, `purge`
 //! - `publish`, `consume`: one folder each

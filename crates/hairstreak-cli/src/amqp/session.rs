@@ -13,7 +13,7 @@ use crate::numbers::bounded;
 const URL: &str = "amqp://guest:guest@127.0.0.1:5672/%2F";
 /// The variable with the URL.
 const URL_VARIABLE: &str = "AMQP_URL";
-/// The longest that connecting may take.
+/// The longest timeout of a connection.
 const CONNECT_TIMEOUT_MAX: Duration = Duration::from_secs(3600);
 
 /// The broker.
@@ -24,7 +24,7 @@ pub struct BrokerArguments {
     /// else amqp://guest:guest@127.0.0.1:5672/%2F]
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// How long connecting and the login may take.
+    /// The time limit for connecting and the login.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = connect_timeout)]
     connect_timeout: Duration,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl BrokerArguments {
     }
 }
 
-/// Connects, works, and closes the connection in order, after success and after failure.
+/// Connects, runs `work`, and closes the connection in order, after success and after failure.
 pub fn with_connection<T>(
     broker: &BrokerArguments,
     work: impl FnOnce(&mut Connection) -> Result<T, Failure>,

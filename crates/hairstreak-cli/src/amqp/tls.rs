@@ -9,12 +9,12 @@ use hairstreak_transport::tls::{Pem, TlsClient, TlsClientOptions, TlsConfigError
 /// TLS, for amqps://.
 #[derive(Debug, Default, Args)]
 pub struct TlsArguments {
-    /// The CA roots that the broker's certificate has to lead to, in PEM. [default: the environment's
-    /// SSL_CERT_FILE and SSL_CERT_DIR, else those of the system]
+    /// The CA roots for the certificate of the broker, in PEM. [default: the environment's
+    /// SSL_CERT_FILE and SSL_CERT_DIR, else the roots of the system]
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
-    /// The certificate that this client shows, in PEM. Without a user in the address it logs in by it, where the
-    /// broker takes that.
+    /// The certificate of this client, in PEM. Without a user in the address the client logs in by this certificate, if the
+    /// broker supports such logins.
     #[arg(long, value_name = "FILE", requires = "certificate_key")]
     certificate: Option<PathBuf>,
     /// The private key of the certificate, in PEM.
@@ -67,7 +67,7 @@ impl TlsArguments {
     }
 }
 
-/// The name of a host in its certificate, which knows no zones.
+/// The name of a host as in its certificate, without the zone of an IPv6 address.
 pub fn server_name(host: &str) -> &str {
     host.split('%').next().unwrap_or(host)
 }

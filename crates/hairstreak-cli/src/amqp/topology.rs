@@ -1,5 +1,5 @@
-//! `hairstreak declare`, `delete`, `bind`, `unbind` and `purge`: one question to the broker each, and one line about its
-//! answer.
+//! `hairstreak declare`, `delete`, `bind`, `unbind` and `purge`: each sends one request to the broker, and prints one line about
+//! its reply.
 
 use hairstreak_amqp::{ClientError, Connection};
 use hairstreak_wire::amqp::{Method, exchange, queue};

@@ -10,18 +10,18 @@ use serde_json::{Map, Value};
 
 use crate::line::{is_shown, one_line, one_line_of_json};
 
-/// Keys that are the log's own.
+/// Keys reserved for the log.
 const RESERVED: [&str; 3] = ["time", "level", "msg"];
 
-/// The line of a record, with its end.
+/// Returns the line of a record, including its line feed.
 pub(super) fn line(record: &Record<'_>, at: SystemTime, format: LogFormat) -> String {
     let mut fields = Fields::default();
-    // Only an unreadable field fails. The line has the fields before it.
+    // Only an unreadable field is an error. The line then has the fields before it.
     let _ = record.key_values().visit(&mut fields);
     write(format, at, record.level(), &record.args().to_string(), fields.0)
 }
 
-/// A line with these fields.
+/// Returns a line with these fields.
 pub(super) fn write(
     format: LogFormat,
     at: SystemTime,
@@ -51,7 +51,7 @@ pub(super) fn write(
     }
 }
 
-/// RabbitMQ's word for a level.
+/// RabbitMQ's name of a level.
 fn word(level: Level) -> &'static str {
     match level {
         Level::Error => "error",
@@ -61,7 +61,7 @@ fn word(level: Level) -> &'static str {
     }
 }
 
-/// A value as text: in quotes if it would else look like something else.
+/// Writes a value as text, in quotes if the text would otherwise be ambiguous.
 fn plain(value: &Value) -> String {
     match value {
         Value::String(text) => {

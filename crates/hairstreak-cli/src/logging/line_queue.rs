@@ -7,15 +7,15 @@ use std::io::{self, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Bytes of lines that wait for a reader of standard error.
+/// The largest number of bytes that wait for a reader of standard error.
 const WAITING_BYTES_MAX: usize = 1 << 20;
 
 /// Lines on their way, shared by all threads that write lines.
 pub(super) struct LineQueue {
     inside: Mutex<Inside>,
-    /// Something has come.
+    /// Signalled when a line arrives.
     has_come: Condvar,
-    /// All is written.
+    /// Signalled when all lines are written.
     is_written: Condvar,
     tell_dropped: TellDropped,
 }
@@ -33,7 +33,7 @@ struct Inside {
 impl LineQueue {
     /// Starts the thread, which writes to `output` until the process ends.
     ///
-    /// Errors: the system has no thread to give.
+    /// Errors: the system cannot start a thread.
     pub fn start(
         mut output: impl Write + Send + 'static,
         tell_dropped: TellDropped,
@@ -49,7 +49,7 @@ impl LineQueue {
             let mut lines = Vec::new();
             loop {
                 own.take(&mut lines);
-                // An error here has no reader: the log itself failed.
+                // An error cannot be reported, because the log itself failed.
                 let _ = output.write_all(&lines).and_then(|()| output.flush());
             }
         };
@@ -57,7 +57,7 @@ impl LineQueue {
         Ok(queue)
     }
 
-    /// Puts a line in, if there is room. Never waits for the reader of the output.
+    /// Appends a line, if there is room. Never waits for the reader of the output.
     pub fn put(&self, line: &str) {
         let mut inside = self.inside();
         if inside.dropped_count > 0 {
@@ -75,7 +75,7 @@ impl LineQueue {
         self.has_come.notify_one();
     }
 
-    /// Waits until all is written, or until the time is over.
+    /// Waits until all lines are written, or until the time is over.
     pub fn flush(&self, time: Duration) {
         let deadline = Instant::now() + time;
         let mut inside = self.inside();
@@ -89,7 +89,7 @@ impl LineQueue {
         }
     }
 
-    /// Takes all that waits into `lines`, which are written.
+    /// Moves all waiting bytes into `lines`, to be written.
     fn take(&self, lines: &mut Vec<u8>) {
         lines.clear();
         let mut inside = self.inside();
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn lines_that_nobody_reads_are_dropped_at_the_bound_and_counted() {
         let (queue, open, seen) = gated();
-        // The thread takes the first line alone, and waits with it.
+        // The thread takes only the first line, and waits with it.
         queue.put("first\n");
         while !queue.inside().is_writing {
             std::thread::yield_now();

@@ -1,4 +1,4 @@
-//! `Logger`: takes the records of the crate `log`; and `Logging`: the way to change it while the node runs.
+//! `Logger`: takes the records of the crate `log`. `Logging`: changes the logger while the node runs.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 
 /// The prefix of our own crates. From other crates only warnings are written.
 const OWN: &str = "hairstreak";
-/// The time that the end of the process waits for the log to be read.
+/// The time limit for the log to be read at the end of the process.
 const FLUSH_TIME: Duration = Duration::from_secs(1);
 
 struct Logger {
@@ -23,18 +23,18 @@ struct Logger {
     format: Arc<Format>,
 }
 
-/// The format of the lines that come from here on.
+/// The format of further lines.
 struct Format(AtomicBool);
 
-/// The log while the node runs. Dropping it waits a little until all lines are written.
+/// The log while the node runs. Its drop waits a little until all lines are written.
 pub struct Logging {
     queue: Arc<LineQueue>,
     format: Arc<Format>,
 }
 
-/// Has the records of the process written to standard error. To be called once.
+/// Makes the records of the process go to standard error. Called once.
 ///
-/// Errors: the process has a log already, or the system has no thread to give.
+/// Errors: the process has a log already, or the system cannot start a thread.
 pub fn start(level: LogLevel, format: LogFormat) -> Result<Logging, Failure> {
     let format = Arc::new(Format(AtomicBool::new(format == LogFormat::Json)));
     let of_dropped = Arc::clone(&format);
@@ -49,7 +49,7 @@ pub fn start(level: LogLevel, format: LogFormat) -> Result<Logging, Failure> {
 }
 
 impl Logging {
-    /// Changes the level and the format from here on.
+    /// Changes the level and the format of further lines.
     pub fn change(&self, level: LogLevel, format: LogFormat) {
         self.format.0.store(format == LogFormat::Json, Relaxed);
         log::set_max_level(level.filter());
@@ -86,7 +86,7 @@ impl Log for Logger {
     }
 }
 
-/// The line about lines that were dropped.
+/// The line that reports dropped lines.
 fn dropped(count: u64, format: LogFormat) -> String {
     let fields = vec![("count".to_owned(), count.into())];
     let message = "lines of the log were dropped, because nobody reads them";

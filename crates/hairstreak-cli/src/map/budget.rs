@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Smaller records are bounded well enough by their number.
+/// The size of a large record. The number of smaller records bounds their bytes well enough.
 const LARGE_SIZE: usize = 4096;
-/// Bytes of larger ones that are under way; one may pass it.
+/// The largest number of bytes of large records under way. A single larger record is let through.
 const LARGE_BYTES_MAX: usize = 32 << 20;
 
 #[derive(Debug, Default)]
@@ -20,13 +20,13 @@ struct Large {
 #[derive(Debug, Default)]
 pub struct Budget {
     large: Mutex<Large>,
-    /// Number of large records under way. At zero, a record that ends takes no lock.
+    /// The number of large records under way. While it is zero, the end of a record takes no lock.
     large_count: AtomicUsize,
     less: Condvar,
 }
 
 impl Budget {
-    /// Waits until a record of that size may go on its way.
+    /// Waits until a record of `size` bytes has room.
     pub fn take(&self, number: u64, size: usize) {
         if size < LARGE_SIZE {
             return;
@@ -38,7 +38,7 @@ impl Budget {
         self.large_count.fetch_add(1, Ordering::Release);
     }
 
-    /// The record has its result, or none will come.
+    /// The record has its result, or will get none.
     pub fn give_back(&self, number: u64) {
         if self.large_count.load(Ordering::Acquire) == 0 {
             return;

@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use super::budget::Budget;
 
-/// The reason for which there are no more records.
+/// The reason for the end of the records.
 #[derive(Debug, Error)]
 pub enum FeedError {
     #[error("cannot read standard input: {0}")]
@@ -33,7 +33,7 @@ pub struct Feed<'a> {
 }
 
 impl Feed<'_> {
-    /// Until the input ends.
+    /// Sends records until the input ends.
     pub fn feed(&mut self) -> Result<(), FeedError> {
         let stdin = io::stdin();
         loop {
@@ -42,7 +42,7 @@ impl Feed<'_> {
                 Ok(count) => count,
                 Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {
-                    // Another process has set the input non-blocking: this is no end of input.
+                    // Another process has set the input non-blocking. The input has not ended.
                     let _ = poll(&mut [PollFd::new(&stdin, PollFlags::IN)], None);
                     continue;
                 }
@@ -72,7 +72,7 @@ impl Feed<'_> {
         FeedError::Record { number: self.counts.records.load(Ordering::Relaxed) + 1, error }
     }
 
-    /// Waits until all records have their results, or have failed and been named, however long that takes.
+    /// Waits, without a time limit, until every record has a result or has been reported as failed.
     pub fn finish(&self) -> Result<Finished, FinishError> {
         self.ventilator.finish(Duration::MAX)
     }

@@ -1,4 +1,4 @@
-//! `Meeting`: the two endpoints at which a map and its workers meet, of which the user names one.
+//! `Meeting`: the two endpoints at which a map and its workers meet. The user names one of them.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub struct Meeting {
 }
 
 impl Meeting {
-    /// The unix sockets in the file system that listening there makes.
+    /// The unix sockets in the file system that the listeners create.
     pub fn files(&self) -> Vec<PathBuf> {
         let path = |endpoint: &str| {
             let path = endpoint.strip_prefix("ipc://").filter(|path| !path.starts_with('@'));

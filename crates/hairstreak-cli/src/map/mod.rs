@@ -1,4 +1,4 @@
-//! `hairstreak map`: a command for each of many records, on this host and others, so that nothing is lost.
+//! `hairstreak map`: runs a command on each of many records, on this host and others, without losing any.
 //!
 //! ```text
 //!   stdin -> Feed -> ventilator -> CommandPool: N commands (Filter or Each) -> sink -> ResultWriter -> stdout
@@ -6,9 +6,9 @@
 //!                      \-> dead letters -> Failures -> stderr
 //! ```
 //!
-//! Every record is a task of a pipeline (`hairstreak::pipeline`), and its number is the task's. A filter's answer is a
+//! Each record is a task of a pipeline (`hairstreak::pipeline`) with the same number. The answer of a filter is a
 //! result of one frame. The answer of a command that ran for one record has two frames: its output, and the reason of a
-//! failure, which is empty after success. A record that kills its filters has two frames as well.
+//! failure, which is empty after success. The result of a record that kills its filters has two frames as well.
 
 mod budget;
 mod feed;

@@ -10,32 +10,33 @@ use hairstreak_process::Framing;
 use super::pool::CommandPoolOptions;
 use crate::numbers::{When, bounded};
 
-/// Commands side by side.
+/// The largest number of commands.
 const JOB_COUNT_MAX: u64 = 1024;
-/// Records under way.
+/// The largest window, in records.
 const WINDOW_MAX: u64 = 10_000_000;
 /// The largest record, a little below the largest message of a socket.
 const RECORD_BYTES_MAX: u64 = 127 << 20;
-/// The longest that a map may be away.
+/// The longest allowed absence of a map.
 const PATIENCE_MAX: Duration = Duration::from_secs(24 * 3600);
-/// Records that a worker has for each command that it runs once for a record: the one at work, and the next.
+/// Records at a worker for each of its commands, if a command runs once for a record: the record in work, and the next.
 const EACH_AHEAD: usize = 2;
 
 /// Run a command on each line of standard input, side by side, and lose none
 ///
-/// COMMAND is started -j times and stays: each record (a line) goes to one of them on its standard
-/// input, and the one record that it answers goes to standard output. With {} in it, or with --each,
-/// COMMAND is run once for each record instead. An instance that is killed is started again, and what
-/// it had not answered is redone; each record has its result exactly once.
+/// COMMAND is started -j times and keeps running: an instance reads each of its records (a line) from
+/// standard input and answers with one record, which goes to standard output. With {} in its arguments,
+/// or with --each, COMMAND runs once for each record instead. An instance that is killed is started again,
+/// and its unanswered records are redone; each record has its result exactly once.
 ///
-/// COMMAND and its arguments are passed on as they are, without a shell; for one, say: sh -c '...'.
+/// COMMAND and its arguments are passed on unchanged, without a shell. To use a shell: sh -c '...'.
 #[derive(Debug, Args)]
 #[command(after_long_help = MAP_EXAMPLES)]
 pub struct MapArguments {
-    /// Commands side by side; 0: only those of workers that join with --listen. Without it, as many as there are cores.
+    /// The number of commands that run side by side. 0: only the commands of workers that join with --listen. [default: the
+    /// number of cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(0..=JOB_COUNT_MAX))]
     pub jobs: Option<u64>,
-    /// The most records under way at a time: that bounds memory, and what is redone when a worker dies.
+    /// The largest number of records under way. It bounds memory, and the records that are redone when a worker dies.
     #[arg(short, long, value_name = "W", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=WINDOW_MAX))]
     pub window: u64,
     /// Write results in the order of their records.
@@ -43,32 +44,32 @@ pub struct MapArguments {
     pub keep_order: bool,
     #[command(flatten)]
     pub work: WorkArguments,
-    /// Let workers on other hosts join: hairstreak map-worker ENDPOINT -- COMMAND. Takes a tcp port and the one above
-    /// it, or an ipc path. Whoever reaches it is trusted.
+    /// Let workers on other hosts join: hairstreak map-worker ENDPOINT -- COMMAND. ENDPOINT is a tcp port, whose next
+    /// port is used too, or an ipc path. Every peer that can connect is trusted.
     #[arg(long, value_name = "ENDPOINT")]
     pub listen: Option<String>,
-    /// Show how far it is on standard error: `auto` does if that is a terminal and standard output is none; without
-    /// a value, always.
+    /// Show the progress on standard error. `auto`: if standard error is a terminal and standard output is not.
+    /// Without a value: always.
     #[arg(long, value_name = "WHEN", default_value = "auto", default_missing_value = "always", num_args = 0..=1, require_equals = true)]
     pub progress: When,
-    /// What to run.
+    /// The command and its arguments.
     #[arg(last = true, required_unless_present = "jobs", value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// What a map and its workers have in common.
+/// The arguments that a map and its workers share.
 #[derive(Debug, Args)]
 pub struct WorkArguments {
     /// Run COMMAND once for each record, with the record on its standard input.
     #[arg(long)]
     pub each: bool,
-    /// Records, and a filter's answers, end with a NUL instead of a newline.
+    /// Records, and the answers of a filter, end with a NUL instead of a newline.
     #[arg(short = '0', long, conflicts_with = "length")]
     pub null: bool,
     /// Records, and results, follow their length: 4 bytes, big-endian.
     #[arg(long)]
     pub length: bool,
-    /// Run a record that fails at most so many times. Without it 3 for filters, 1 with {} or --each.
+    /// The largest number of tries of a failing record. [default: 3 for filters, 1 with {} or --each]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub retries: Option<u32>,
     /// The largest record, and the largest result, in bytes.
@@ -85,47 +86,45 @@ Examples:
     hairstreak map --listen tcp://*:5700 -- ./work < lines
     hairstreak map-worker tcp://there:5700 -- ./work       on any other host, at any time
 
-A filter gives one record for each, in order, and is given many ahead: up to W / N. Most programs
-hold their output back while it is a pipe; they get more records meanwhile, and in the end their
-standard input is closed. One that holds back all that the window allows is noticed by its silence:
-its standard input is closed, it gives what it has, and another is started. Where that takes too
-long, have it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. Where records
-take long, and some longer than others, a small window, as 2 x N, keeps them from waiting behind
-each other.
+A filter gives one record for each record, in order, and gets up to W / N records ahead. Most
+programs buffer their output while it is a pipe: they get more records meanwhile, and at the end their
+standard input is closed. A silent filter that has all records that the window allows is ended: its
+standard input is closed, it writes its answers, and another is started. If that takes too long, make
+it write at once: stdbuf -oL COMMAND, python3 -u, grep --line-buffered. If records take long, and some
+longer than others, a small window such as 2 x N prevents records from waiting behind slow ones.
 
-A filter that dies is started again. The record with which it dies again and again fails after
---retries deaths alone, and is named; the others are done. What COMMAND does beside its answer may
-be done twice.
+A filter that dies is started again. A record that kills it repeatedly fails after --retries deaths
+alone, and is reported; the others are done. Other effects of COMMAND may happen twice.
 
-With {} or --each, the output of COMMAND is written as it is, when it has ended. In --length mode it
-is one result.
+With {} or --each, the output of COMMAND is written unchanged after its end. With --length it is one
+result.
 
-Exit status: 0 all records have their result; 1 to 100 so many failed; 101 more; 255 it could not go
-on; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 129, 130 and 143 stopped by SIGHUP,
-SIGINT, SIGTERM; 141 nobody reads the results any more.";
+Exit status: 0 all records have their result; 1 to 100 the number of failed records; 101 more of them;
+255 the map could not continue; 126 or 127 COMMAND cannot be started; 2 wrong arguments; 129, 130 and
+143 stopped by SIGHUP, SIGINT, SIGTERM; 141 the reader of the results has gone.";
 
 /// Join a map on another host: run its records here
 ///
-/// Takes records from `hairstreak map --listen ENDPOINT` and gives it their results. May come and go at
-/// any time: on SIGINT, SIGTERM or SIGHUP it takes nothing new, finishes what it has and leaves; a second one
-/// ends it at once, and if it is killed, others do its records again. Ends with 0 when the work is done.
+/// Takes records from `hairstreak map --listen ENDPOINT` and returns their results. It may join and leave at
+/// any time. On SIGINT, SIGTERM or SIGHUP it takes no new records, finishes its own and leaves; a second signal
+/// ends it at once. If it is killed, other workers redo its records. Exits with 0 when the work is done.
 #[derive(Debug, Args)]
 #[command(after_long_help = WORKER_EXAMPLES)]
 pub struct MapWorkerArguments {
-    /// Where the map listens.
+    /// The endpoint of the map.
     pub endpoint: String,
-    /// Commands side by side. Without it, as many as there are cores.
+    /// The number of commands that run side by side. [default: the number of cores]
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=JOB_COUNT_MAX))]
     pub jobs: Option<u64>,
-    /// The most records that are here at a time.
+    /// The largest number of records at this worker.
     #[arg(short, long, value_name = "W", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=WINDOW_MAX))]
     pub window: u64,
     #[command(flatten)]
     pub work: WorkArguments,
-    /// How long the map may be away before this worker gives up.
+    /// The absence of the map after which this worker gives up.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = patience)]
     pub patience: Duration,
-    /// What to run. Say --each, -0 and --length as the map does.
+    /// The command and its arguments. Use --each, -0 and --length as the map does.
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }

@@ -20,21 +20,21 @@ use rustix::process::{Resource, getrlimit};
 
 use crate::output::warn;
 
-/// Tasks taken at once.
+/// The largest number of tasks taken at once.
 const BATCH_COUNT: usize = 1024;
-/// Tasks given to one command before the others are looked at.
+/// The largest number of tasks given to one command before the next command gets some.
 const BLOCK_COUNT_MAX: usize = 256;
 /// Interval at which an idle pool checks whether the work has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The wait for further tasks once all records were read. After it, the last tasks have come or have gone to other
 /// workers.
 const LAST_AFTER: Duration = Duration::from_millis(4);
-/// Results that the map has not taken, when everything else is done.
+/// The time limit for results that the map has not taken, when everything else is done.
 const SETTLED_WITHIN: Duration = Duration::from_secs(30);
 
-/// Descriptors of a command: both ends of its standard input, its standard output, and the one that reports its end.
+/// Descriptors of a command: both ends of its standard input, its standard output, and the descriptor that reports its end.
 const DESCRIPTORS_EACH: usize = 4;
-/// Descriptors for everything else that a map opens later, about 26, for a start, which needs 6 for a moment, and for a stop.
+/// Descriptors for the rest of a map (about 26), for a start of a command (6 for a moment), and for a stop.
 const OTHER_DESCRIPTORS: usize = 40;
 
 /// The options of a pool.
@@ -42,11 +42,11 @@ const OTHER_DESCRIPTORS: usize = 40;
 pub struct CommandPoolOptions {
     pub command: Vec<OsString>,
     pub framing: Framing,
-    /// The command is run for each record, though it has no place for one.
+    /// `true` if the command runs once for each record although its arguments have no place for the record.
     pub each: bool,
-    /// Commands side by side.
+    /// The number of commands.
     pub job_count: usize,
-    /// The most records that all commands together have.
+    /// The largest number of records at all commands together.
     pub window: usize,
     pub tries_max: Option<u32>,
     pub record_bytes_max: usize,
@@ -55,7 +55,7 @@ pub struct CommandPoolOptions {
 }
 
 impl CommandPoolOptions {
-    /// Returns `true` if the command is run for each record.
+    /// Returns `true` if the command runs once for each record.
     pub fn is_each(&self) -> bool {
         self.each || self.command.iter().any(|word| has_place(word))
     }
@@ -64,9 +64,9 @@ impl CommandPoolOptions {
 /// Orders of other threads to a pool.
 #[derive(Debug, Default)]
 pub struct Orders {
-    /// All records were read: give the results that are held back.
+    /// All records were read: filters have to give the results that they hold back.
     pub input_is_over: AtomicBool,
-    /// Number of records, if this pool has all of them.
+    /// The number of records, if this pool has all of them.
     pub record_count: AtomicU64,
     /// All results are taken.
     pub work_is_over: AtomicBool,
@@ -87,17 +87,17 @@ pub struct CommandPool {
     children: Children,
     counts: Arc<Counts>,
     orders: Arc<Orders>,
-    /// The ventilator has announced that no more tasks follow.
+    /// `true` after the ventilator has announced the end of its tasks.
     has_ended: bool,
     last_took: Instant,
     taken: u64,
-    /// `last_seen`: the time when the map was last seen. `was_ever_seen`: it was seen at least once.
+    /// `last_seen`: the time of the last sign of the map. `was_ever_seen`: `true` after the first sign.
     last_seen: Instant,
     was_ever_seen: bool,
 }
 
 impl CommandPool {
-    /// Starts the commands that run on.
+    /// Starts the commands that keep running.
     pub fn start(
         options: CommandPoolOptions,
         worker: Worker,
@@ -169,7 +169,7 @@ impl CommandPool {
             if gets_no_more && self.queue.is_empty() && self.slots.iter().all(|slot| slot.is_idle()) {
                 return self.settle();
             }
-            // While tasks come, only a look: the next ones are there already, or nearly.
+            // While tasks arrive, the poller does not sleep: the next tasks are there already, or nearly.
             let longest = if is_ending && !is_last { LAST_AFTER } else { LOOK_INTERVAL };
             let timeout = if took { Duration::ZERO } else { self.until_next(now).min(longest) };
             self.poller.wait_timeout(&mut ready, timeout)?;
@@ -185,7 +185,7 @@ impl CommandPool {
         }
     }
 
-    /// Returns `true` if no more tasks are expected after all records were read.
+    /// Returns `true` if all records were read and no further task is expected.
     fn has_taken_all(&self, now: Instant) -> bool {
         match self.orders.record_count.load(Ordering::Acquire) {
             0 => now.saturating_duration_since(self.last_took) >= LAST_AFTER,
@@ -193,7 +193,7 @@ impl CommandPool {
         }
     }
 
-    /// Takes the waiting tasks, no more than the window. Returns whether there were any.
+    /// Takes waiting tasks, at most the window. Returns `true` if there were any.
     fn take(&mut self) -> Result<bool, CommandPoolError> {
         let tasks = self.worker.sockets().0;
         let count = self.queue.len();
@@ -262,7 +262,7 @@ impl CommandPool {
         Ok(())
     }
 
-    /// Waits until the sink has taken the results that it had no room for, as long as the map is there and wants them.
+    /// Waits until the sink has taken the results that it had no room for, while the map is there and wants them.
     fn send_waiting(&mut self) -> Result<(), CommandPoolError> {
         while !self.results.send_waiting(LOOK_INTERVAL)? {
             if self.work_is_over() {
@@ -273,7 +273,7 @@ impl CommandPool {
         Ok(())
     }
 
-    /// Returns `true` if every record has its result, here or elsewhere.
+    /// Returns `true` if every record has its result, from this pool or another.
     fn work_is_over(&self) -> bool {
         self.worker.is_over() || self.orders.work_is_over.load(Ordering::Acquire)
     }
@@ -304,7 +304,7 @@ impl CommandPool {
         }
     }
 
-    /// The map has all results, or gets them.
+    /// Returns `true` if the map has all results, or will get them.
     fn settle(&mut self) -> Result<(), CommandPoolError> {
         let begin = Instant::now();
         while !self.work_is_over() && !self.worker.sockets().1.wait_settled(LOOK_INTERVAL) {
@@ -317,8 +317,8 @@ impl CommandPool {
     }
 }
 
-/// Returns the number of commands that there are descriptors for: at most `wanted`, at least one. A smaller number is
-/// reported to the user.
+/// Returns the number of commands that there are descriptors for: at most `wanted`, at least one. Reports a smaller number
+/// to the user.
 fn fitting(wanted: usize) -> usize {
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
     let open = std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
@@ -338,7 +338,7 @@ impl CommandPoolOptions {
         key: usize,
         context: &mut SlotContext<'_>,
     ) -> Result<Box<dyn Slot + Send>, CommandPoolError> {
-        /// The number of tries of a record: for a command of its own and for filters.
+        /// The number of tries of a record, for a command per record and for filters.
         const EACH_TRIES: u32 = 1;
         const FILTER_TRIES: u32 = 3;
         let command = self.command.clone();

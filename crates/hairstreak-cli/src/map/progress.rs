@@ -15,11 +15,11 @@ use crate::output::note;
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
 const LINE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The thread that shows it, if it is shown.
+/// The thread that shows the progress, if it is shown.
 pub struct Shown(Option<(Arc<AtomicBool>, JoinHandle<()>)>);
 
 impl Shown {
-    /// Shows the progress from now on. `bytes_total`: the size of the input, if it is known.
+    /// Starts to show the progress. `bytes_total` is the size of the input, if it is known.
     pub fn start(when: When, counts: &Arc<Counts>, bytes_total: Option<u64>) -> std::io::Result<Shown> {
         let has_terminal = std::io::stderr().is_terminal();
         let is_shown = match when {
@@ -43,12 +43,12 @@ impl Shown {
         Ok(Shown(Some((is_over, thread))))
     }
 
-    /// The work has ended: shows the result.
+    /// Ends the progress: shows the result.
     pub fn finish(self) {
         if let Shown(Some((is_over, thread))) = self {
             is_over.store(true, Ordering::Release);
             thread.thread().unpark();
-            // A panic in it has been reported.
+            // A panic in the thread has been reported.
             let _ = thread.join();
         }
     }
@@ -71,7 +71,7 @@ impl Look {
 
     fn show_bar(&self) {
         let bar = ProgressBar::no_length();
-        // INVARIANT: the template is this one, and indicatif accepts it.
+        // INVARIANT: indicatif accepts this template.
         bar.set_style(ProgressStyle::with_template("{spinner} {msg}").expect("a template of this file"));
         while !self.wait(BAR_INTERVAL) {
             bar.set_message(self.line());
@@ -80,7 +80,7 @@ impl Look {
         bar.finish_and_clear();
     }
 
-    /// Returns whether the work is over.
+    /// Returns `true` if the work is over.
     fn wait(&self, interval: Duration) -> bool {
         let deadline = Instant::now() + interval;
         while !self.is_over.load(Ordering::Acquire) {
@@ -111,7 +111,7 @@ impl Look {
         line
     }
 
-    /// As long as the records read so far stand for the others.
+    /// The remaining time, on the assumption that the other records are like the records read so far.
     fn left_s(&self, done: u64, records: u64, elapsed_s: f64) -> Option<f64> {
         let bytes = self.counts.bytes.load(Ordering::Relaxed);
         let total = self.bytes_total? as f64;

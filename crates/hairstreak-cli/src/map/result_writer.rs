@@ -1,6 +1,6 @@
-//! `ResultWriter`: results, as they come from the sink, to standard output.
+//! `ResultWriter`: writes the results of the sink to standard output.
 //!
-//! - `Failures`: records that workers refuse, or that went down with too many of them, each named once.
+//! - `Failures`: reports each failed record once: records that workers refuse, and records that killed too many workers.
 
 use std::io::{self, ErrorKind, Write};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::failure::Failure;
 use crate::line::one_line;
 use crate::output::note;
 
-/// Results written at once, at most.
+/// The largest number of results in one write.
 const BATCH_COUNT: u64 = 4096;
-/// A write of this number of bytes waits for no more results.
+/// The number of bytes at which a write waits for no further results.
 const WRITE_SIZE: usize = 256 * 1024;
 
 /// Results on their way to standard output.
@@ -35,7 +35,7 @@ struct Counted {
 }
 
 impl ResultWriter<'_> {
-    /// Until all have come.
+    /// Writes until the last result.
     pub fn gather(&self, mut sink: Sink) -> Result<(), SinkError> {
         let mut output = match PatientOutput::standard_output() {
             Ok(output) => output,
@@ -61,7 +61,7 @@ impl ResultWriter<'_> {
         Ok(())
     }
 
-    /// Appends a result. Returns whether it is a good one.
+    /// Appends a result. Returns `true` unless it is a failure.
     fn add(&self, done: &Done, text: &mut Vec<u8>) -> bool {
         let Some(reason) = done.message.frame(1) else {
             self.framing.write(text, done.message.body());
@@ -98,16 +98,16 @@ fn unwritable(error: &io::Error) -> Failure {
     Failure::with_status(255, format!("cannot write to standard output: {error}"))
 }
 
-/// Names the records that have failed; they come as dead letters, of which none is lost.
+/// Reports failed records. They arrive as dead letters, and none is lost.
 pub struct Failures {
     pub letters: DeadLetterSink,
     pub budget: Arc<Budget>,
 }
 
 impl Failures {
-    /// As long as the program runs.
+    /// Reports failures until the program ends.
     pub fn report(mut self) {
-        // A record counts as reported when the next is asked for.
+        // A record counts as reported when the next record is requested.
         while let Ok(letter) = self.letters.recv() {
             self.budget.give_back(letter.task.sequence);
             note(&line(&letter));

@@ -15,15 +15,15 @@ use crate::output::note;
 /// The time limit for a write to an output without a reader, at the end of the program. It holds for each of the two
 /// outputs.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
-/// Between two tries.
+/// The time between two tries.
 const LOOK_INTERVAL: Duration = Duration::from_millis(2);
 
 #[derive(Debug, Default)]
 struct Shared {
     children: Children,
-    /// Held by the thread that writes results.
+    /// Held while results are written.
     pen: Mutex<()>,
-    /// Files to remove at the end: the sockets that made them are not closed.
+    /// Files to remove at the end, because their sockets are not closed.
     files: Mutex<Vec<PathBuf>>,
     is_ending: AtomicBool,
 }
@@ -37,7 +37,7 @@ impl Stop {
         &self.0.children
     }
 
-    /// Has files removed at the end.
+    /// Adds files to remove at the end.
     pub fn remove(&self, files: Vec<PathBuf>) {
         self.files().extend(files);
     }
@@ -61,7 +61,7 @@ impl Stop {
         }
         self.0.children.stop();
         for file in self.files().drain(..) {
-            // It may never have been made.
+            // The file may not exist.
             let _ = std::fs::remove_file(file);
         }
         let deadline = Instant::now() + WRITE_WITHIN;
@@ -86,7 +86,7 @@ impl Stop {
         exit(failure.status.into());
     }
 
-    /// Ends all at once.
+    /// Ends the program at once.
     pub fn end_at_once(&self, status: u8) -> ! {
         self.0.children.kill_all();
         exit(status.into());

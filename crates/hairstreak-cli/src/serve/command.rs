@@ -51,7 +51,7 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
         _ => Failure::failed(error),
     })?;
     let management = listeners.serve(&server).map_err(Failure::failed)?;
-    // In one piece: a reader of the first line may close the pipe at once, and would end the node with the next line.
+    // One write: a reader of the first line may close the pipe at once, and the next write would end the node.
     announce(greeting(&server, &management))?;
     supervisor.ready("running");
     // A thread's end ends the signals.

@@ -10,17 +10,17 @@ use crate::numbers::bounded;
 
 /// The default endpoint of a broker.
 const BROKER: &str = "tcp://127.0.0.1:5555";
-/// The longest that a reply may be waited for.
+/// The longest timeout of a reply.
 const TIMEOUT_MAX: Duration = Duration::from_secs(24 * 3600);
-/// Threads of a worker.
+/// The largest number of threads of a worker.
 const CONCURRENCY_MAX: u64 = 1024;
-/// Requests that a worker may have at a time.
+/// The largest number of requests at a worker.
 const CAPACITY_MAX: u64 = 65_536;
 
-/// Which brokers.
+/// The brokers of a client or a worker.
 #[derive(Debug, Args)]
 pub struct Brokers {
-    /// The broker. May be repeated: a client goes to the next when one is gone, a worker serves all.
+    /// The broker. May be repeated: a client uses the next broker if one is gone, a worker serves all of them.
     #[arg(long = "broker", value_name = "ENDPOINT", default_value = BROKER)]
     endpoints: Vec<String>,
 }
@@ -33,23 +33,23 @@ impl Brokers {
 
 /// Ask a service, and print its reply
 ///
-/// The body is the argument or, without one, standard input. A reply that comes in parts is printed as it comes. Exit status
-/// 1: there was no reply, or it could not be written; 2: what was typed makes no sense. Why is on standard error.
+/// The body is the argument or, without one, standard input. A reply in parts is printed as the parts arrive. Exit status
+/// 1: no reply, or a reply that could not be written; 2: wrong arguments. The reason is on standard error.
 #[derive(Debug, Args)]
 #[command(after_long_help = CALL_EXAMPLE)]
 pub struct CallArguments {
     /// The service.
     pub service: String,
-    /// What to ask.
+    /// The body of the request.
     pub body: Option<OsString>,
     #[command(flatten)]
     pub brokers: Brokers,
     #[command(flatten)]
     pub credentials: CredentialArguments,
-    /// How long a reply is waited for.
+    /// The time to wait for a reply.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = timeout)]
     pub timeout: Duration,
-    /// Print the reply as it is, without a newline behind each part.
+    /// Print the reply unchanged, without a newline after each part.
     #[arg(long)]
     pub raw: bool,
 }
@@ -64,15 +64,15 @@ Examples:
 
 /// Serve a service by a command
 ///
-/// The command is run once for each request: it reads the body from standard input, and what it writes to standard output is the
-/// reply. If it fails, so does the request. HAIRSTREAK_REQUEST in its environment names the request, the same whenever it is
-/// done again; HAIRSTREAK_REPEATED is 1 if somebody else may have done it, wholly or in part, as far as the worker knows when the
-/// command starts. A worker that is stopped after that, and goes on, has started the command unmarked.
+/// The command runs once for each request: it reads the body from standard input, and its standard output is the reply. If the
+/// command fails, the request fails. HAIRSTREAK_REQUEST in its environment names the request, with the same name in every
+/// repetition. HAIRSTREAK_REPEATED is 1 if the worker knows, when the command starts, that another worker may have done the
+/// request, wholly or in part. A worker that is stopped after that start, and continues later, has started the command unmarked.
 ///
-/// A command whose request nobody waits for any more gets a SIGTERM, and two seconds later a SIGKILL.
+/// If the client of a request is gone, the command gets a SIGTERM, and two seconds later a SIGKILL.
 ///
-/// SIGINT, SIGTERM and SIGHUP have the worker leave: it gets nothing new, and ends what it has. The second one ends it at once; its
-/// requests go to other workers.
+/// On SIGINT, SIGTERM and SIGHUP the worker leaves: it takes no new requests and finishes its own. A second signal ends the worker
+/// at once; its requests go to other workers.
 #[derive(Debug, Args)]
 #[command(after_long_help = WORKER_EXAMPLE)]
 pub struct WorkerArguments {
@@ -83,11 +83,11 @@ pub struct WorkerArguments {
     pub brokers: Brokers,
     #[command(flatten)]
     pub credentials: CredentialArguments,
-    /// Requests that are worked on at a time.
+    /// The number of requests in work at a time.
     #[arg(short = 'j', long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=CONCURRENCY_MAX))]
     pub concurrency: u64,
-    /// Requests that it has ready, those that are worked on included; when it dies they go to others. [default: as many as are
-    /// worked on]
+    /// The number of requests at this worker, including the requests in work. If it dies, they go to other workers. [default:
+    /// the value of --concurrency]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=CAPACITY_MAX))]
     pub capacity: Option<u64>,
     /// The command and its arguments.
@@ -101,20 +101,20 @@ Examples:
     hairstreak worker --service shout -- tr a-z A-Z
     hairstreak worker --service thumbnail -j 8 -- convert - -resize 128x128 png:-";
 
-/// Show a broker's services: workers, what waits for how long, and rates
+/// Show a broker's services: workers, waiting requests and their age, and rates
 #[derive(Debug, Args)]
 pub struct ServicesArguments {
     #[command(flatten)]
     pub brokers: Brokers,
     #[command(flatten)]
     pub credentials: CredentialArguments,
-    /// Print one JSON object; the rates are left to who reads it.
+    /// Print one JSON object. It has counters and no rates.
     #[arg(long)]
     pub json: bool,
-    /// Show them again every so often, until a signal.
+    /// Repeat the table at this interval, until a signal.
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub every: Option<Duration>,
-    /// How long the broker is waited for.
+    /// The time to wait for the broker.
     #[arg(long, value_name = "TIME", default_value = "5s", value_parser = timeout)]
     pub timeout: Duration,
 }

@@ -43,7 +43,7 @@ pub fn call(arguments: &CallArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A client of the first of these brokers that answers.
+/// A client of the first broker in the list that answers.
 pub fn open(brokers: &[&str], credentials: Credentials, timeout: Duration) -> Result<Client, Failure> {
     let options = ClientOptions { credentials, timeout: Some(timeout), ..ClientOptions::default() };
     Client::with_options(brokers, options).map_err(|error| match error {

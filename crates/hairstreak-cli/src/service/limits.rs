@@ -1,4 +1,4 @@
-//! `Limit`: a limit of one service or of all, as it is typed behind `serve --limit`.
+//! `Limit`: a limit of one service or of all services, as typed after `serve --limit`.
 
 use std::ops::RangeInclusive;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use hairstreak_node::{ServiceLimits, ServiceOptions};
 
 use crate::numbers::bounded;
 
-/// Bytes of a service's name.
+/// The largest size of a service's name, in bytes.
 const NAME_SIZES: RangeInclusive<usize> = 1..=255;
-/// The longest that a limit of time may be.
+/// The longest limit of a time.
 const TIME_MAX: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// `[SERVICE:]NAME=VALUE`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// `None`: of all that have none of their own.
+    /// The service. `None`: all services without a limit of their own.
     service: Option<String>,
     value: Value,
 }
@@ -68,7 +68,7 @@ fn milliseconds(text: &str) -> Result<u32, String> {
     u32::try_from(time.as_millis()).map_err(|error| error.to_string())
 }
 
-/// The options of a broker with these limits; of two that are the same the last one counts.
+/// The options of a broker with these limits. The last of several equal limits counts.
 pub fn service_options(limits: &[Limit]) -> ServiceOptions {
     let mut options = ServiceOptions::default();
     // General limits come first: a service has them unless it has its own.

@@ -1,4 +1,4 @@
-//! `hairstreak worker`: serves a service by a command, until a signal has it leave.
+//! `hairstreak worker`: serves a service by a command, until a signal.
 
 use std::thread;
 
@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use crate::signals;
 
-/// Returns when it was asked to leave, and has.
+/// Returns when the worker has left after a signal.
 pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
     // None waits behind a command that takes long while another worker has nothing to do.
     let capacity = arguments.capacity.unwrap_or(arguments.concurrency);
@@ -40,7 +40,7 @@ pub fn worker(arguments: &WorkerArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first signal has it leave, the second one ends it at once.
+/// On the first signal the worker leaves, on the second it ends at once.
 fn leave_on_signals(mut signals: Signals, control: WorkerControl, children: Children) -> std::io::Result<()> {
     let watch = move || {
         let mut is_first = true;

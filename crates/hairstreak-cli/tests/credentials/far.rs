@@ -1,15 +1,16 @@
-//! Without credentials another host can neither call, serve, register nor list, and this one everything, unless a line says otherwise.
+//! Programs without credentials: on another host they can neither call, serve, register nor list. On this host they can, unless
+//! the configuration forbids it.
 
 use crate::network::Network;
 use crate::node::{Host, NearNode, done, first_line};
 
-/// How long a reply is waited for that does not come, in milliseconds.
+/// The wait for a reply that does not come, in milliseconds.
 const VAIN_MS: &str = "2000";
 /// Longer than a reply takes.
 const LONG_MS: &str = "60000";
 
-/// The attempts of a client without credentials: call, serve, register, look up, list services, list names. By our commands where there
-/// are some, and by pyzmq.
+/// The attempts of a client without credentials: call, serve, register, look up, list services, list names. Our commands are used
+/// if there are some, else pyzmq.
 fn found(node: &NearNode, host: Host, address: &str, patience_ms: &str) -> [bool; 9] {
     let (services, directory) = (format!("tcp://{address}:5555"), format!("tcp://{address}:5682"));
     let succeeds = |words: &[&str]| {
@@ -35,7 +36,7 @@ fn found(node: &NearNode, host: Host, address: &str, patience_ms: &str) -> [bool
     ]
 }
 
-/// Whether a worker of pyzmq gets what the node's own host asks.
+/// Returns `true` if a worker of pyzmq gets a request from the node's own host.
 fn serves(node: &NearNode, host: Host, services: &str, patience_ms: &str) -> bool {
     let mut script = node.script(host, &["worker", services, "0.1", "other", "null"]);
     let mut worker = script.stdout(std::process::Stdio::null()).spawn().unwrap();
@@ -54,10 +55,10 @@ fn without_credentials_another_host_can_do_nothing_and_the_nodes_own_everything(
     let node = NearNode::start("");
     let _worker = node.worker(Host::Near, &[]);
     assert_eq!(found(&node, Host::Far, Network::NEAR, VAIN_MS), [false; 9]);
-    // It is the address that counts, not the host: what goes out by the host's own address comes from there.
+    // The address counts, not the host: a connection from the host's outer address is from another host.
     assert_eq!(found(&node, Host::Near, Network::NEAR, VAIN_MS), [false; 9]);
     assert_eq!(found(&node, Host::Near, "127.0.0.1", LONG_MS), [true; 9]);
-    // A worker of ours beyond hears it at once.
+    // Our worker on the other host is refused at once.
     let words =
         ["worker", "--service", "shout", "--broker", &format!("tcp://{}:5555", Network::NEAR), "--", "cat"];
     let output = done(&mut node.command(Host::Far, &words), "");

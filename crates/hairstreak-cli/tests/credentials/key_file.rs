@@ -1,4 +1,4 @@
-//! The node's own key for CURVE: made in the data directory, and said at each start.
+//! The node's own key for CURVE: made in the data directory, and printed at each start.
 
 #[path = "../workbench/daemon.rs"]
 #[allow(dead_code, reason = "shared with the tests of services, which look at its memory")]

@@ -1,4 +1,4 @@
-//! Credentials on the command line: a node that other hosts reach, which are network namespaces here, and what each may do there.
+//! Credentials on the command line: a node, other hosts (network namespaces here) that reach it, and the rights of each.
 
 mod far;
 mod key_file;

@@ -14,7 +14,7 @@ use crate::network::{Network, from_within};
 pub const PASSWORD: &str = "test12";
 const PASSWORD_HASH: &str = "kI3GCqW5JLMJa4iX1lo7X4D6XbYqlLgxIs30+P6tENUV2POR";
 
-/// A node for users `ann`, with a password and a key, and `host`, who may come from the node's host only.
+/// A node with the users `ann`, with a password and a key, and `host`, who may log in only from the node's host.
 pub struct NearNode {
     network: Network,
     node: Child,
@@ -22,12 +22,12 @@ pub struct NearNode {
     pub node_keys: KeyPair,
 }
 
-/// Where a program runs.
+/// The host of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Host {
-    /// The node's.
+    /// The node's host.
     Near,
-    /// Another.
+    /// Another host.
     Far,
 }
 
@@ -66,7 +66,7 @@ impl NearNode {
         self.folder.join(name).to_str().unwrap().to_owned()
     }
 
-    /// A program on that host.
+    /// A program on this host.
     fn program(&self, host: Host, program: &Path) -> Command {
         match host {
             Host::Near => on(&self.network.near(), program),
@@ -74,7 +74,7 @@ impl NearNode {
         }
     }
 
-    /// `hairstreak WORDS...` on that host, without credentials in its environment.
+    /// `hairstreak WORDS...` on this host, without credentials in its environment.
     pub fn command(&self, host: Host, words: &[&str]) -> Command {
         let mut command = self.program(host, Path::new(env!("CARGO_BIN_EXE_hairstreak")));
         command.args(words);
@@ -84,7 +84,7 @@ impl NearNode {
         command
     }
 
-    /// The same of the scripts with pyzmq, for what no command of ours does.
+    /// A script with pyzmq on this host, for actions without a command of ours.
     pub fn script(&self, host: Host, words: &[&str]) -> Command {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         let python = folder.join("../../.venv/bin/python");
@@ -94,7 +94,7 @@ impl NearNode {
         command
     }
 
-    /// Has a worker of that command serve `shout`, once it has answered.
+    /// Starts a worker of this command for `shout`. Returns after its first answer.
     pub fn worker(&self, host: Host, words: &[&str]) -> Worker {
         let address = if host == Host::Near { "127.0.0.1" } else { Network::NEAR };
         let broker = format!("tcp://{address}:5555");
@@ -112,7 +112,7 @@ impl NearNode {
 
 impl Drop for NearNode {
     fn drop(&mut self) {
-        // It has ended already if the test failed for that.
+        // The node may have ended already, which fails the test.
         let _ = self.node.kill();
         let _ = self.node.wait();
         let _ = fs::remove_dir_all(&self.folder);
@@ -133,12 +133,12 @@ impl Drop for Worker {
 pub fn done(command: &mut Command, input: &str) -> Output {
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // It may have ended without reading.
+    // The program may have ended without reading.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.end_with_output()
 }
 
-/// The first line that a program writes, which is then killed.
+/// The first line of a program, which is then killed.
 pub fn first_line(command: &mut Command) -> String {
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();

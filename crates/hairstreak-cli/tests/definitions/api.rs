@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use ureq::{Agent, Error};
 
-/// No answer takes so long unless the node hangs.
+/// A time limit that only a hanging node reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// `guest:guest`.
 const AUTHORIZATION: &str = "Basic Z3Vlc3Q6Z3Vlc3Q=";
@@ -15,7 +15,7 @@ pub struct Api {
     url: String,
 }
 
-/// A request that changes something.
+/// Sends a request that changes an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Put(String, Value),

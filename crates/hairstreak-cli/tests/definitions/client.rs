@@ -9,13 +9,13 @@ use hairstreak_wire::amqp::{
     encode_content_header,
 };
 
-/// The channel of everything.
+/// The only channel.
 pub const CHANNEL: u16 = 1;
 /// The largest frame in bytes.
 const FRAME_SIZE: u32 = 131_072;
-/// No answer takes so long unless the node hangs.
+/// A time limit that only a hanging node reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A node that takes nothing for so long has stopped reading.
+/// A node that takes no bytes for this time has stopped reading.
 const STUCK: Duration = Duration::from_secs(1);
 
 pub struct Client {
@@ -48,7 +48,7 @@ fn show(text: &[u8]) -> String {
     String::from_utf8_lossy(text).into_owned()
 }
 
-/// A method's bytes on the channel.
+/// The bytes of a method on the channel.
 pub fn encoded(method: &Method<'_>) -> Vec<u8> {
     let mut out = Vec::new();
     method.encode(CHANNEL, &mut out);
@@ -90,7 +90,7 @@ impl Client {
         self.stream.write_all(bytes)
     }
 
-    /// Sends bytes. Returns false if the node does not take them.
+    /// Sends bytes. Returns `false` if the node does not take them.
     pub fn send_until_stuck(&mut self, bytes: &[u8]) -> bool {
         self.stream.set_write_timeout(Some(STUCK)).unwrap();
         match self.stream.write_all(bytes) {
@@ -108,7 +108,7 @@ impl Client {
         self.answer()
     }
 
-    /// Sends a method. Whether the answer is not an error; one of the channel opens the channel again.
+    /// Sends a method. Returns `true` unless the answer is an error. After an error of the channel the channel is opened again.
     pub fn is_granted(&mut self, method: &Method<'_>) -> Result<(), String> {
         let answer = self.ask(method).unwrap();
         match answer.name {
@@ -145,7 +145,7 @@ impl Client {
         }
     }
 
-    /// Publishes empty messages. Returns the routing keys of those that went to no queue.
+    /// Publishes empty messages. Returns the routing keys of the messages that went to no queue.
     pub fn unroutable(&mut self, exchange: &str, keys: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         for key in keys {

@@ -1,6 +1,6 @@
-//! A full disk and a read-only one, which are a small tmpfs in a mount namespace of its own.
+//! A full disk and a read-only disk: a small tmpfs in a mount namespace of its own.
 //!
-//! The process in the namespace is this test binary, started again to run one test alone.
+//! The process in the namespace is this test binary, started again to run a single test.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -23,13 +23,13 @@ use crate::process::folder;
 const DISK: &str = "HAIRSTREAK_TEST_DISK";
 /// Mounts a disk of 2 MiB at $1, and runs the rest there.
 const MOUNT: &str = "mount -t tmpfs -o size=2m none \"$1\" && shift && exec \"$@\"";
-/// Nothing here takes so long unless it hangs.
+/// A time limit that only a hanging test reaches.
 const LONG: Duration = Duration::from_secs(60);
 /// The store tries again a second after a refusal, and may have room for a small change then. Checks that came earlier had time.
 const IN_TIME: Duration = Duration::from_millis(800);
 /// The message of checks that failed later.
 const TOO_LATE: &str = "the store may have tried again before these checks";
-/// Runs of a test whose checks came too late.
+/// The largest number of runs of a test whose checks came too late.
 const RUNS_MAX: usize = 10;
 
 /// Runs a test of this binary alone on a small disk. A test whose checks came too late runs again.
@@ -44,10 +44,10 @@ fn run_on_disk(test: &str) {
     }
 }
 
-/// Returns whether the test passed, and what it said.
+/// Returns whether the test passed, and its output.
 fn run_once_on_disk(test: &str) -> (bool, String) {
     let place = folder("disk");
-    // A user namespace gives the right to mount to anybody, where the system permits such namespaces; root needs none.
+    // In a user namespace every user may mount, if the system permits such namespaces. Root needs none.
     let has_users = Command::new("unshare").args(["-rm", "true"]).run_to_end().status.success();
     let output = Command::new("unshare")
         .arg(if has_users { "-rm" } else { "-m" })
@@ -86,7 +86,7 @@ fn fill(place: &Place) -> PathBuf {
     path
 }
 
-/// The text of an error that says why nothing can be written.
+/// The text of a write error.
 fn is_full(text: &str, code: &str, data: &Path) -> bool {
     let file = data.join("definitions.redb");
     text == format!(
@@ -95,7 +95,7 @@ fn is_full(text: &str, code: &str, data: &Path) -> bool {
     )
 }
 
-/// Declares queues until the disk takes no more. Returns the names of those that were answered, and of the first that was not.
+/// Declares queues until the disk is full. Returns the names of the answered queues, and of the first refused queue.
 fn declare_until_refused(amqp: &str, data: &Path, prefix: &str) -> (Vec<String>, String) {
     let mut client = Client::connect(amqp).unwrap();
     let mut answered = Vec::new();
@@ -117,7 +117,7 @@ fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
     run_on_disk("disks::on_a_full_disk");
 }
 
-/// Run with the others it has no disk.
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
 #[test]
 fn on_a_full_disk() {
     let Some(place) = place_on_disk() else { return };
@@ -133,7 +133,7 @@ fn on_a_full_disk() {
 
     while_failing(|| refuse_clients(&node, &place.data(), &answered[0], &unanswered));
 
-    // A crash takes what was not answered along, and nothing else. The next node starts, although the disk is full.
+    // A crash loses only unanswered changes. The next node starts, although the disk is full.
     node.kill();
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
@@ -152,7 +152,7 @@ fn on_a_full_disk() {
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
     assert_eq!(client.unroutable("", &answered), [""; 0]);
-    // A change that was refused does not come back, though the disk took it up again while the node ran.
+    // A refused change does not come back, although the disk has room again while the node runs.
     assert_eq!(client.unroutable("", std::slice::from_ref(&unanswered)), [unanswered]);
     drop(client);
     assert_eq!(node.stop().status, Some(0));
@@ -176,7 +176,7 @@ fn refuse_clients(node: &Node, data: &Path, old: &str, unanswered: &str) {
     };
     let brief = queue::Declare { queue: b"brief", ..Default::default() };
     refused(ask(Method::QueueDeclare(queue_declaration("new", false))));
-    // The queue of the client that was refused was taken back.
+    // The refused queue was removed again.
     let passive = queue::Declare { passive: true, ..queue_declaration(unanswered, false) };
     let said = ask(Method::QueueDeclare(passive)).unwrap_err();
     assert!(said.starts_with("404 NOT_FOUND"), "{said}");
@@ -199,12 +199,12 @@ fn refuse_clients(node: &Node, data: &Path, old: &str, unanswered: &str) {
     refuse_operators(&node.http, data, old);
 }
 
-/// Whether a health check says that definitions cannot be written. The small disk has an alarm of its own.
+/// Returns `true` if a health check reports that definitions cannot be written. The small disk has an alarm of its own.
 fn is_alarmed(api: &Api) -> bool {
     api.ask("health/checks/local-alarms").1.contains("\"definitions\"")
 }
 
-/// Operators are refused as clients are.
+/// Operators are refused like clients.
 fn refuse_operators(http: &str, data: &Path, queue: &str) {
     let api = Api::new(http);
     let put = |path: &str, body| api.send(&Request::Put(path.to_owned(), body)).unwrap();
@@ -228,7 +228,7 @@ fn refuse_operators(http: &str, data: &Path, queue: &str) {
     }
     assert_eq!(put(&format!("queues/%2F/{queue}"), json!({"durable": true})).0, 204);
     assert_eq!(put("queues/%2F/fleeting", json!({"durable": false})).0, 201);
-    // A deletion acts, and is not promised.
+    // A deletion acts, but is not promised.
     let (status, text) = api.send(&Request::Delete("users/guest".into())).unwrap();
     assert!(status == 503 && text.contains(&reason), "{status} {text}");
 }
@@ -238,7 +238,7 @@ fn operators_are_told_of_a_full_disk_with_the_first_change_and_each_later_one() 
     run_on_disk("disks::operators_on_a_full_disk");
 }
 
-/// Run with the others it has no disk.
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
 #[test]
 fn operators_on_a_full_disk() {
     let Some(place) = place_on_disk() else { return };
@@ -293,7 +293,7 @@ fn a_node_that_stops_on_a_full_disk_has_lost_nothing() {
     run_on_disk("disks::stopped_on_a_full_disk");
 }
 
-/// Run with the others it has no disk.
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
 #[test]
 fn stopped_on_a_full_disk() {
     let Some(place) = place_on_disk() else { return };
@@ -305,7 +305,7 @@ fn stopped_on_a_full_disk() {
     let reason =
         format!("the definitions cannot be written: no space is left for {}: free some", file.display());
     let said: Vec<&str> = errors.lines().filter(|line| !line.contains(" connection=")).collect();
-    // The queue that was refused was taken back, so that nothing is lost with the node.
+    // The refused queue was removed again, so that nothing is lost with the node.
     assert_eq!((status, said.len()), (Some(0), 1), "{errors}");
     assert!(said[0].ends_with(&format!("{reason}; until they can, what is new is refused")), "{errors}");
     let node = place.start();
@@ -317,7 +317,7 @@ fn a_new_node_does_not_start_on_a_full_disk_or_a_read_only_one() {
     run_on_disk("disks::started_on_a_bad_disk");
 }
 
-/// Run with the others it has no disk.
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
 #[test]
 fn started_on_a_bad_disk() {
     let Some(place) = place_on_disk() else { return };

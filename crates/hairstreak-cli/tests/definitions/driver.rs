@@ -1,4 +1,4 @@
-//! `Driver`: a client that changes its definitions at random, many at once, and notes what it was answered.
+//! `Driver`: a client that changes its definitions at random, many at once, and records the answers.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -8,7 +8,7 @@ use fastrand::Rng;
 use crate::client::Client;
 use crate::model::{Names, Operation, State};
 
-/// Operations that are sent in one piece.
+/// The number of operations that are sent in one piece.
 const BURST_MAX: usize = 64;
 
 /// The operations of a client in one round.
@@ -16,9 +16,9 @@ const BURST_MAX: usize = 64;
 pub struct Log {
     pub names: Names,
     pub before: State,
-    /// All that were sent, or may have been.
+    /// All operations that were sent, or may have been sent.
     pub operations: Vec<Operation>,
-    /// So many of them were answered, or followed by an answer.
+    /// The number of operations that were answered, or followed by an answer.
     pub answered: usize,
 }
 
@@ -45,7 +45,7 @@ pub fn drive(place: &str, names: Names, before: State, seed: u64, answered: &Ato
 
 fn run(mut client: Client, log: &mut Log, mut rng: Rng, answered: &AtomicUsize) -> io::Result<()> {
     let (mut state, mut shared) = (log.before.clone(), 0);
-    // The places of the operations whose answers are to come.
+    // The places of the operations that wait for an answer.
     let mut waiting = std::collections::VecDeque::new();
     loop {
         let mut bytes = Vec::new();

@@ -1,4 +1,4 @@
-//! Virtual hosts that are deleted and made again while clients declare queues there, and the node is killed.
+//! Virtual hosts that are deleted and created again while clients declare queues there, until the node is killed.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;

@@ -1,4 +1,4 @@
-//! kill -9 and SIGTERM of the node while clients change its definitions: what was answered is there, nothing is half, and nothing else is there.
+//! kill -9 and SIGTERM of the node while clients change its definitions: answered changes are there, complete, and no others.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -79,7 +79,7 @@ fn run_until_killed(node: Node, round: usize, states: &[State], rng: &mut Rng) -
     logs
 }
 
-/// The state of a client is that behind an operation that may have been the last. Returns the state.
+/// Checks that the state of a client is the state after one of its possible last operations. Returns the state.
 fn check(client: &mut Client, log: &Log, round: usize) -> State {
     let seen = observe(client, log.names);
     let mut state = log.before.clone();
@@ -104,7 +104,7 @@ fn check(client: &mut Client, log: &Log, round: usize) -> State {
     );
 }
 
-/// A shared queue is there if any client was answered, and only if one has declared the queue.
+/// Checks that a shared queue is there if a client was answered, and only if a client has declared the queue.
 fn check_shared(client: &mut Client, logs: &[Log], round: usize) {
     let numbers = |operations: &[Operation]| -> Vec<usize> {
         let number = |operation: &Operation| match operation {
@@ -128,7 +128,7 @@ fn check_shared(client: &mut Client, logs: &[Log], round: usize) {
     }
 }
 
-/// Lets time pass, so that the node dies at any moment of its work.
+/// Waits for a random time, so that the node dies at any moment of its work.
 fn wait(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {

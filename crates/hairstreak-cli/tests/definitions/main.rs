@@ -1,4 +1,5 @@
-//! Definitions that outlive the node: the node is killed, stopped, started wrongly and put on full and read-only disks, and what was answered is there.
+//! Definitions that outlive the node: the node is killed, stopped, started wrongly and run on full and read-only disks. Answered changes
+//! stay.
 
 #[path = "../workbench/daemon.rs"]
 #[expect(dead_code, reason = "the place of a daemon in the system matters to others")]

@@ -1,7 +1,7 @@
-//! The operations of the clients, and what is to be there after each.
+//! The operations of the clients, and the expected state after each.
 //!
-//! Each client has exchanges, queues and bindings of its own, so that their state is that behind one of its operations. Queues of all clients are declared by
-//! every client, and never deleted.
+//! Each client has exchanges, queues and bindings of its own, whose state is the state after one of its operations. Every client
+//! declares the shared queues, which are never deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use hairstreak_wire::amqp::{FieldTable, Method, exchange, queue};
 pub const EXCHANGES: usize = 3;
 pub const QUEUES: usize = 4;
 pub const KEYS: usize = 2;
-/// Queues of all clients in a round.
+/// The number of shared queues in a round.
 pub const SHARED: usize = 50;
 /// The fanout exchange that exchanges are bound to.
 pub const SINK: &str = "sink";
 
-/// The exchange that a binding begins at: one of the client's, or `amq.direct`.
+/// The source of a binding: an exchange of the client, or `amq.direct`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     Own(usize),
@@ -54,7 +54,7 @@ pub enum Operation {
     },
     Bind(Binding),
     Unbind(Binding),
-    /// A queue of all clients, by its number in the round.
+    /// A shared queue, by its number in the round.
     DeclareShared {
         number: usize,
     },
@@ -63,9 +63,9 @@ pub enum Operation {
 /// The durable objects of a client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct State {
-    /// Whether each exchange goes with its last binding.
+    /// For each exchange, `true` if it is deleted with its last binding.
     pub exchanges: BTreeMap<usize, bool>,
-    /// Whether each queue has a limit.
+    /// For each queue, `true` if it has a limit.
     pub queues: BTreeMap<usize, bool>,
     pub bindings: BTreeSet<Binding>,
 }
@@ -95,7 +95,7 @@ impl State {
         }
     }
 
-    /// Bindings go, and with them exchanges whose last binding they were.
+    /// Removes bindings, and exchanges that are deleted with their last binding.
     fn unbind(&mut self, is_gone: impl Fn(&Binding) -> bool) {
         let gone: Vec<Binding> = self.bindings.iter().filter(|binding| is_gone(binding)).copied().collect();
         for binding in gone {
@@ -108,7 +108,7 @@ impl State {
         }
     }
 
-    /// An operation that is granted in this state.
+    /// A random operation that is granted in this state.
     pub fn random_operation(&self, rng: &mut Rng, next_shared: &mut usize) -> Operation {
         loop {
             let (exchange, queue, flag) = (rng.usize(..EXCHANGES), rng.usize(..QUEUES), rng.bool());
@@ -191,7 +191,7 @@ impl Names {
         }
     }
 
-    /// The routing key of a binding, which no other binding has.
+    /// The unique routing key of a binding.
     pub fn key(self, binding: &Binding) -> String {
         format!("c{} {binding:?}", self.client)
     }

@@ -62,7 +62,7 @@ impl Place {
     }
 }
 
-/// `hairstreak serve` with that data directory.
+/// `hairstreak serve` with this data directory.
 pub fn start_in(data: &Path, config: &Path) -> Daemon {
     let words = ["--bind", "tcp://127.0.0.1:*", "--data-dir", data.to_str().unwrap()];
     Daemon::start("serve", &[&words[..], &["--config", config.to_str().unwrap()]].concat())
@@ -88,7 +88,7 @@ impl Node {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // The folder of a test that failed is there to be looked at.
+        // A failed test keeps its folder for inspection.
         if !std::thread::panicking() {
             let _ = std::fs::remove_dir_all(&self.folder);
         }

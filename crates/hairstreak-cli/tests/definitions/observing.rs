@@ -1,4 +1,4 @@
-//! The objects of a node that has started: by passive declarations, and by messages that come back if nothing takes them.
+//! The objects of a started node, observed by passive declarations, and by messages that come back if no queue takes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,7 +54,7 @@ pub fn observe(client: &mut Client, names: Names) -> State {
     state
 }
 
-/// Which of both ways an object that is there was declared in.
+/// The variant with which an existing object was declared.
 fn which<'a>(client: &mut Client, declare: impl Fn(bool) -> Method<'a>) -> bool {
     let Err(text) = client.is_granted(&declare(true)) else { return true };
     assert!(text.starts_with("406 "), "{text}");
@@ -62,7 +62,7 @@ fn which<'a>(client: &mut Client, declare: impl Fn(bool) -> Method<'a>) -> bool 
     false
 }
 
-/// The numbers of shared queues of a round that are there, of those up to `count`.
+/// The numbers below `count` of the existing shared queues of a round.
 pub fn observe_shared(client: &mut Client, names: Names, count: usize) -> BTreeSet<usize> {
     let keys: Vec<String> = (1..=count).map(|number| names.shared(number)).collect();
     let missing: BTreeSet<String> = client.unroutable("", &keys).into_iter().collect();

@@ -1,5 +1,5 @@
-//! kill -9 of the node while operators change users, permissions, policies and virtual hosts: what was answered is there, nothing is half, and nothing
-//! else is there.
+//! kill -9 of the node while operators change users, permissions, policies and virtual hosts: answered changes are there, complete, and
+//! no others.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -69,7 +69,7 @@ fn apply(state: &mut State, change: Change) {
     }
 }
 
-/// The objects without which an object cannot be.
+/// The objects that an object depends on.
 fn owners(object: Object) -> Vec<Object> {
     match object {
         Object::User(_) | Object::Host(_) | Object::Policy(None, _) => Vec::new(),
@@ -118,7 +118,7 @@ fn random_change(state: &State, rng: &mut Rng) -> Change {
     }
 }
 
-/// Whether an object that is there can be put again with other values.
+/// Returns `true` if an existing object can be put again with other values.
 fn is_changed(object: Object) -> bool {
     !matches!(object, Object::Exchange(..) | Object::Queue(..) | Object::Binding(..))
 }
@@ -345,7 +345,7 @@ fn change(url: &str, names: Names, mut state: State, seed: u64, answers: &Atomic
     unreachable!("the node is killed");
 }
 
-/// Nothing is there but what operators made: no host without the rights of its creator, and no right or policy of a host that is not there.
+/// Checks that only objects of operators are there: no host without the rights of its creator, and no right or policy of an absent host.
 fn check_the_rest(definitions: &Value) {
     let rows = |kind: &str| definitions[kind].as_array().unwrap().clone();
     let names = |kind: &str| -> Vec<Value> { rows(kind).iter().map(|row| row["name"].clone()).collect() };

@@ -1,4 +1,4 @@
-//! Answers about the changes of others, and about changes without an answer: the node is killed as soon as the client has the answer.
+//! Answers about changes of other clients, and about changes without an answer: the node is killed as soon as the client has the answer.
 
 use std::thread;
 
@@ -10,7 +10,7 @@ use crate::model::queue_declaration;
 use crate::node::{Node, Place};
 use crate::soak::amount;
 
-/// Queues that are declared in one piece.
+/// The number of queues that are declared in one piece.
 const BURST: usize = 500;
 
 fn names(round: usize) -> Vec<String> {
@@ -30,7 +30,7 @@ fn passive(name: &str) -> Method<'_> {
     Method::QueueDeclare(queue::Declare { passive: true, ..queue_declaration(name, false) })
 }
 
-/// Asks until a queue is there, or is gone. The questions come one after the other.
+/// Asks until a queue is there, or is gone, one question after the other.
 fn await_queue(client: &mut Client, name: &str, is_there: bool) {
     until_eq(&format!("queue '{name}' is there"), is_there, || {
         client.unroutable("", &[name.to_owned()]).is_empty()
@@ -130,7 +130,7 @@ fn a_client_that_leaves_hears_the_end_behind_all_its_answers() {
             assert_eq!(client.answer().unwrap().name, "queue.declare-ok", "{name}");
         }
         assert_eq!(client.answer().unwrap().name, "connection.close-ok");
-        // Another one does not wait for the end.
+        // Another client does not wait for the end.
         Client::connect(&node.amqp).unwrap().send(&burst(&names, false)).unwrap();
         node.kill();
         node = place.start();

@@ -1,4 +1,4 @@
-//! Data directories that a node cannot start with: one line each, and a status that says so.
+//! Data directories that a node cannot start with: one line each, and a status of its own.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -31,7 +31,7 @@ fn a_directory_that_is_in_use_stays_with_the_first_node() {
     assert!(said.starts_with(&expected), "{said}");
     Client::connect(&node.amqp).unwrap();
     node.kill();
-    // The lock of a node that is dead is nobody's.
+    // A dead node holds no lock.
     assert_eq!(place.start().stop().status, Some(0));
 }
 
@@ -91,7 +91,7 @@ fn a_directory_that_the_node_is_not_permitted_to_use_is_said_to_be_one() {
     assert_eq!(place.start().stop().status, Some(0));
     let (user, data) = (rustix::process::geteuid(), place.data());
     fs::set_permissions(&data, fs::Permissions::from_mode(0o0)).unwrap();
-    // Root opens every file, unless root is without the right to do so.
+    // Root can open every file, unless it has given up this right.
     let restricted = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", HAIRSTREAK];
     let words = if user.is_root() { &restricted[..] } else { &restricted[3..] };
     let mut command = Command::new(words[0]);
@@ -115,7 +115,7 @@ fn a_node_that_is_stopped_while_it_starts_leaves_a_directory_that_starts() {
         starting.end_by(Signal::KILL);
     }
     let node = place.start();
-    // However early the first start ended, the first user is whole.
+    // The first user is complete, even if the first start ended early.
     Client::connect(&node.amqp).unwrap();
     assert_eq!(node.stop().status, Some(0));
 }

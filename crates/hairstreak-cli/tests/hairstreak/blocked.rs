@@ -1,4 +1,4 @@
-//! An input that nobody writes to, an output that nobody reads: the run waits for it, and ends when it is told to.
+//! An input without a writer and an output without a reader: the run waits, and ends on a signal.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{Job, Outcome};
 
-/// A job that reads lines from `input`, where there is a pipe called `pipe`.
+/// A job that reads lines from `input`, in a folder with a pipe named `pipe`.
 fn job(input: &str) -> Job {
     job_with(&format!("[input]\nlines = '{input}'\n[output]\nstdout = true"))
 }
@@ -23,7 +23,7 @@ fn job_with(ends: &str) -> Job {
     job
 }
 
-/// Starts the run and waits until its stage is up.
+/// Starts the run and waits until its stage is running.
 fn start(job: &Job) -> Child {
     let mut runner = job.start_guarded(&["--verbose"]);
     let mut line = String::new();
@@ -53,7 +53,7 @@ fn writing_job() -> Job {
     job
 }
 
-/// Waits until the program that the guard has started takes note of the signal.
+/// Waits until the program that the guard has started handles the signal.
 fn wait_until_minded(guard: &Child, signal: Signal) {
     until("the program catches the signal", || minds(guard.id(), signal).unwrap_or(false));
 }
@@ -63,7 +63,7 @@ fn minds(guard: u32, signal: Signal) -> Option<bool> {
     let status = fs::read_to_string(format!("/proc/{}/status", children.trim())).ok()?;
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"))?;
     let mask = u64::from_str_radix(caught.trim(), 16).ok()?;
-    // Before, it is the guard's own fork.
+    // Before its exec the process is a fork of the guard.
     Some(status.starts_with("Name:\thairstreak\n") && mask >> (signal.as_raw() - 1) & 1 == 1)
 }
 

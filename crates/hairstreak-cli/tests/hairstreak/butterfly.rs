@@ -1,5 +1,5 @@
 //! The five set-ups of the tutorial, all at the same time: a bit more than the 75 seconds of the
-//! slowest, up to five times on a busy machine.
+//! slowest, at most five times on a busy machine.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -8,8 +8,8 @@ use hairstreak_testkit::{BoundedChild, beside_a_sleeper};
 
 use crate::harness::{HAIRSTREAK, Outcome, checkout};
 
-/// The topology's file, what the tutorial measured, what cannot be exceeded (the ideal rounded up), and how often an
-/// instance of the slowest step sleeps.
+/// The topology file, the rate measured by the tutorial, the upper bound of the rate (the ideal rounded up), and the number of
+/// sleeps of an instance of the slowest step.
 type Setup = (&'static str, f64, f64, f64);
 
 const SETUPS: [Setup; 5] = [
@@ -20,10 +20,10 @@ const SETUPS: [Setup; 5] = [
     ("uneven", 1.297, 1.329, 100.0),
 ];
 
-/// What else runs on the machine can only lower a throughput: how late sleepers wake is measured and not held against a
-/// set-up, and set-ups below the tutorial's are measured again, so often in all.
+/// The largest number of measurements. Other load on the machine can only lower a throughput: the delay of wake-ups is measured
+/// and taken out of a result, and set-ups below the tutorial's rate are measured again.
 const ATTEMPTS_MAX: usize = 5;
-/// What a step sleeps, more or less.
+/// The approximate sleep of a step.
 const SLEEP_TIME: Duration = Duration::from_millis(500);
 
 fn start(name: &str) -> Child {
@@ -33,7 +33,7 @@ fn start(name: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Runs the set-ups at the same time and returns those that were slower than the tutorial's, or whose
+/// Runs the set-ups at the same time. Returns the set-ups that were slower than in the tutorial, or whose
 /// prediction was more than 3% off.
 fn slower_ones(setups: Vec<Setup>) -> Vec<Setup> {
     let running: Vec<_> = setups.iter().map(|setup| start(setup.0)).collect();

@@ -1,4 +1,4 @@
-//! Where messages come from and where results go.
+//! The sources of messages and the destinations of results.
 
 use hairstreak_testkit::BoundedChild;
 

@@ -1,4 +1,4 @@
-//! Runs that fail: one line that says why, status 1.
+//! Runs that fail: one line with the reason, status 1.
 
 use hairstreak_testkit::BoundedChild;
 

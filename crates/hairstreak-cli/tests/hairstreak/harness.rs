@@ -1,4 +1,4 @@
-//! Folders for topologies, and running the built binary in them.
+//! Folders for topologies, and runs of the built binary in them.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use hairstreak_testkit::{BoundedChild, BoundedCommand, until};
 use rustix::process::Pid;
 use serde_json::Value;
 
-/// How long is waited for what has to come.
+/// The time limit of expected events.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The binary under test.
@@ -35,7 +35,7 @@ pub struct Job {
     pub folder: PathBuf,
 }
 
-/// What a command printed and how it ended.
+/// The output of a command and its end.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: i32,
@@ -65,7 +65,7 @@ impl Job {
         fs::read_to_string(self.folder.join(name)).unwrap()
     }
 
-    /// `hairstreak COMMAND job.toml OPTIONS` in the folder.
+    /// Runs `hairstreak COMMAND job.toml OPTIONS` in the folder.
     pub fn command(&self, command: &str, options: &[&str]) -> Command {
         let mut process = Command::new(HAIRSTREAK);
         process.arg(command).arg("job.toml").args(options).current_dir(&self.folder).stdin(Stdio::null());
@@ -80,20 +80,20 @@ impl Job {
         self.command("run", options).run_to_end().into()
     }
 
-    /// Runs it with that standard input.
+    /// Runs the command with this standard input.
     pub fn run_on(&self, stdin: &str) -> Outcome {
         let mut process = self.start(&[]);
         process.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
         process.end_with_output().into()
     }
 
-    /// Starts it, with pipes on all sides.
+    /// Starts the command with pipes for its standard streams.
     pub fn start(&self, options: &[&str]) -> Child {
         let mut command = self.command("run", options);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
-    /// Starts it as [`Job::start`] does, for a minute: for what would wait for ever if it did not hold. Signals
+    /// Starts the command as [`Job::start`] does, for at most a minute: a failing test would wait for ever otherwise. Signals
     /// are passed on.
     pub fn start_guarded(&self, options: &[&str]) -> Child {
         let mut command = Command::new("timeout");
@@ -102,7 +102,7 @@ impl Job {
         command.spawn().unwrap()
     }
 
-    /// Runs it to its end and returns what it measured.
+    /// Runs the command to its end. Returns its measurements.
     pub fn measure(&self) -> Value {
         self.run(&["--json"]).succeeded().json()
     }
@@ -110,7 +110,7 @@ impl Job {
 
 impl Drop for Job {
     fn drop(&mut self) {
-        // After a failure the folder shows what happened.
+        // A failed test keeps its folder for inspection.
         if !std::thread::panicking() {
             let _ = fs::remove_dir_all(&self.folder);
         }
@@ -133,7 +133,7 @@ impl Outcome {
         self
     }
 
-    /// It failed with that status and a single line, without its prefix.
+    /// The command must have failed with this status and a single line. Returns the line without its prefix.
     pub fn refusal(&self, status: i32) -> &str {
         assert_eq!(self.status, status, "{self:?}");
         let line = self.stderr.strip_prefix("hairstreak: ").unwrap_or_else(|| panic!("{self:?}"));
@@ -146,7 +146,7 @@ impl Outcome {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The lines of its output, in no order.
+    /// The lines of the output, sorted.
     pub fn sorted_lines(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = self.stdout.lines().collect();
         lines.sort_unstable();
@@ -157,13 +157,13 @@ impl Outcome {
 /// A process of an instance.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
-    /// The instance's process.
+    /// The process of the instance.
     Stage,
     /// The command that it has started.
     Command,
 }
 
-/// A process of that instance of that runner. It is there, or about to be.
+/// Waits for the process of this instance of the runner.
 pub fn process_of(runner: u32, stage: &str, instance: usize, target: Target) -> Pid {
     let marks = [
         format!("HAIRSTREAK_RUNNER={runner}"),

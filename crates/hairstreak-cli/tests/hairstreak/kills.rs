@@ -1,4 +1,4 @@
-//! Instances that are killed are started again, and each message still has its result, once.
+//! Killed instances are started again, and each message still has its result, once.
 
 use std::collections::HashMap;
 use std::fs;
@@ -20,7 +20,7 @@ use crate::harness::{HAIRSTREAK, Job, PATIENCE, Target, process_of, python};
 /// Results between two kills; as many are under way at a kill.
 const ROUND: usize = 300;
 
-/// More than an instance may be killed in a row.
+/// The number of kills: more than the deaths in a row that end a run.
 fn rounds() -> usize {
     if std::env::var_os("HAIRSTREAK_SOAK").is_some() { 300 } else { 12 }
 }
@@ -31,7 +31,7 @@ struct Run {
     runner: Child,
     input: Option<ChildStdin>,
     results: Receiver<String>,
-    /// What it says on standard error.
+    /// Its standard error.
     lines: Receiver<String>,
     given: usize,
     had: HashMap<String, usize>,
@@ -45,7 +45,7 @@ impl Run {
         Run { job, runner, input, results, lines, given: 0, had: HashMap::new() }
     }
 
-    /// Gives it so many lines more.
+    /// Writes `count` further lines.
     fn give(&mut self, count: usize) {
         let lines: String =
             (self.given..self.given + count).map(|number| format!("line {number}\n")).collect();
@@ -53,13 +53,13 @@ impl Run {
         self.given += count;
     }
 
-    /// Gives it so many lines more that are as long as that, and all alike.
+    /// Writes `count` further equal lines of this length.
     fn give_lines(&mut self, count: usize, size: usize) {
         let line = format!("{}\n", "x".repeat(size));
         self.input.as_mut().unwrap().write_all(line.repeat(count).as_bytes()).unwrap();
     }
 
-    /// Takes so many results.
+    /// Reads `count` results.
     fn take(&mut self, count: usize) {
         for _ in 0..count {
             let result = self.results.recv_timeout(PATIENCE);
@@ -69,15 +69,15 @@ impl Run {
         }
     }
 
-    /// Gives messages and takes results of some, so that there are always others under way, and all instances get on in the
-    /// course of some rounds.
+    /// Writes messages and reads some results, so that other messages are always under way, and all instances progress within
+    /// some rounds.
     fn pass_some(&mut self) {
         let missing = 2 * ROUND - (self.given - self.had.values().sum::<usize>());
         self.give(missing);
         self.take(ROUND);
     }
 
-    /// Waits until it says a line with that in it.
+    /// Waits for a line with this text on standard error.
     fn wait_for(&self, said: &str) {
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.contains(said)) {
@@ -86,18 +86,18 @@ impl Run {
         }
     }
 
-    /// Kills an instance, without waiting for what comes of it.
+    /// Kills an instance, without waiting for its restart.
     fn kill(&self, stage: &str, instance: usize, target: Target) {
         let process = process_of(self.runner.id(), stage, instance, target);
         kill_process(process, Signal::KILL).unwrap();
     }
 
-    /// Waits until so many instances are started again.
+    /// Waits until `count` instances are started again.
     fn wait_for_restarts(&self, count: usize) {
         (0..count).for_each(|_| self.wait_for("; it is started again"));
     }
 
-    /// It ends well, without further results than those returned.
+    /// The run must succeed. Returns its remaining results.
     fn end(&mut self) -> Vec<String> {
         self.input = None;
         let mut results = Vec::new();
@@ -113,7 +113,7 @@ impl Run {
         results
     }
 
-    /// Its input ends: each line has its result once.
+    /// Ends the input: each line must have its result once.
     fn check(mut self, result_of: impl Fn(&str) -> String) {
         for result in self.end() {
             *self.had.entry(result).or_default() += 1;
@@ -130,13 +130,13 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        // After a failure it may well go on.
+        // After a failed test the run may still be going on.
         let _ = self.runner.kill();
         let _ = self.runner.wait();
     }
 }
 
-/// The lines that come down a pipe, read by a thread.
+/// The lines of a pipe, read by a thread.
 fn lines_of(pipe: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     let pipe = BufReader::new(pipe.unwrap());
@@ -222,7 +222,7 @@ fn filters_that_hold_back_all_until_their_input_ends_are_killed() {
     let input: Vec<String> = (0..50_000).map(|number| format!("line {number}")).collect();
     let job = job.with("hold.py", filter).with("in", input.join("\n"));
     let mut run = Run::start(job);
-    // More often than a message may be given before it travels alone elsewhere.
+    // More deaths than a message may cause before it is handed out alone.
     for _ in 0..4 {
         for target in [Target::Stage, Target::Command] {
             run.wait_for("hold 1: begun");
@@ -278,7 +278,7 @@ fn a_filter_that_is_killed_when_it_has_answered_all_is_not_missed() {
 
 #[test]
 fn a_filter_that_is_killed_after_each_answer_gets_on() {
-    // Large enough that some of it is still to be read when the filter is dead.
+    // The answer is so large that a part is still unread when the filter is dead.
     let line = "x".repeat(200_000);
     let topology = "[[stage]]\nname = 'work'\ncommand = ['sh', 'work.sh']\nframing = 'lines'\n\
                     [input]\nlines = 'in'\n[output]\nfile = 'out'";
@@ -318,7 +318,7 @@ fn what_is_settled_is_not_kept() {
     run.end();
 }
 
-/// Kills the only instance of stage `lame` as soon as a message has passed it, and stops the run at length.
+/// Kills the only instance of the stage `lame` as soon as a message has passed it, and finally stops the run.
 struct Killer {
     looks: u32,
     has_killed: bool,
@@ -355,7 +355,7 @@ fn an_instance_that_does_not_connect_when_it_is_started_again_ends_the_run() {
     assert_eq!(error.to_string(), reason);
 }
 
-/// A filter of lines that kills itself; what the run says of it.
+/// Runs a filter of lines that kills itself. Returns the standard error of the run.
 fn suspect_of(command: &str, job: Job) -> String {
     let outcome = job.with("work.sh", command).run(&[]);
     assert_eq!(outcome.status, 1, "{outcome:?}");

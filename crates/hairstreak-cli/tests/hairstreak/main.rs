@@ -1,4 +1,4 @@
-//! The built `hairstreak`, driven as people drive it.
+//! The built `hairstreak` on the command line.
 
 mod blocked;
 mod butterfly;

@@ -1,5 +1,5 @@
-//! Topologies and arguments that make no sense: one line, status 2. What each key may hold is tested
-//! beside the code that reads it; here is that `plan` and `run` both say it.
+//! Invalid topologies and arguments: one line, status 2. The values of each key are tested beside the
+//! code that reads them. These tests check that `plan` and `run` both print the error.
 
 use hairstreak_testkit::BoundedCommand;
 

@@ -1,4 +1,4 @@
-//! A run whose output is its own input is refused before anything happens to the file.
+//! A run whose output is its own input is refused before the file is touched.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;

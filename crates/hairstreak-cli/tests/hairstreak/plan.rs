@@ -2,7 +2,7 @@
 
 use crate::harness::Job;
 
-/// The tutorial's application in two steps, with so many instances of each.
+/// The tutorial's application in two steps, with these numbers of instances.
 fn divided(first: u32, second: u32) -> Job {
     Job::new(&format!(
         "[[stage]]\nname = 'component1'\ninstances = {first}\nreceive = '4us'\nprocess = '6us'\nsend = '2us'\n\

@@ -1,4 +1,4 @@
-//! Whatever ends a run, none of its processes is left.
+//! No process of a run is left after any kind of end.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,13 +12,13 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::harness::{HAIRSTREAK, Job, Outcome, Target, process_of};
 
 /// Stages of every kind, some of them with processes of their own, that would work for hours. Each
-/// of the last two writes a line to standard error when it is up.
+/// of the last two writes a line to standard error when it is running.
 const BUSY: &str = "[[stage]]\nname = 'wait'\ninstances = 2\nsleep = '600s'\n\
     [[stage]]\nname = 'filter'\ncommand = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; cat'\nframing = 'lines'\n\
     [[stage]]\nname = 'program'\nprogram = 'sleep 1000 & setsid sleep 1000 & (setsid sleep 1000 &); echo up >&2; sleep 1000'\n\
     [input]\nmessages = 10";
 
-/// The processes that a runner started, and those that they started.
+/// The child processes of a runner, and their child processes.
 fn started_by(runner: u32) -> Vec<String> {
     let mark = format!("HAIRSTREAK_RUNNER={runner}");
     let named = |process: &fs::DirEntry| {
@@ -29,7 +29,7 @@ fn started_by(runner: u32) -> Vec<String> {
     fs::read_dir("/proc").unwrap().flatten().filter(named).map(command).collect()
 }
 
-/// A process that becomes another program shows no environment for a moment.
+/// Waits until no process of the runner is left. During an exec a process shows no environment for a moment.
 fn wait_until_none_is_left(runner: u32) {
     until_eq("processes of the runner", Vec::<String>::new(), || started_by(runner));
 }
@@ -42,7 +42,7 @@ fn busy() -> (Job, Child) {
     for _ in 0..2 {
         assert!(lines.next().unwrap().unwrap().ends_with(" 1: up"));
     }
-    // Two sleeps, two stages with commands and what these started.
+    // Two sleeps, two stages with commands, and the processes of these commands.
     until_at_least("processes of the runner", 11, || started_by(runner.id()).len());
     (job, runner)
 }
@@ -140,7 +140,7 @@ fn a_stage_that_is_killed_whenever_it_starts_ends_the_run() {
     assert_eq!(lines[9..], [last]);
 }
 
-/// Before, the signal would end the process as it does any other.
+/// Waits until the process catches SIGTERM. An earlier signal would end it like any other process.
 fn wait_until_term_is_caught(process: i32) {
     let caught = || {
         let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
@@ -200,7 +200,7 @@ fn a_program_is_asked_before_it_is_ended() {
     assert_eq!(job.read("ended"), "in order");
 }
 
-/// Is slow with the first line that a stage writes: until the stage is done, or waits.
+/// An observer that returns from the first line of a stage when the stage is done or waits.
 #[derive(Default)]
 struct Slow {
     folder: std::path::PathBuf,
@@ -233,7 +233,7 @@ fn resident_bytes() -> u64 {
 
 #[test]
 fn a_stage_that_floods_its_standard_error_waits_until_that_is_read() {
-    // 100,000 lines of 1,000 bytes: nobody keeps all of them.
+    // 100,000 lines of 1,000 bytes: more than the runner may keep.
     let flood = "yes $(printf %0999d 0) | head -n 100000 >&2; touch flooded; cat";
     let topology =
         format!("[[stage]]\nname = 'flood'\ncommand = '{flood}'\nframing = 'lines'\n[input]\nmessages = 1");
@@ -251,7 +251,7 @@ fn children_of_the_shell_that_became_the_runner_are_left_alone() {
     let job = Job::new(
         "[[stage]]\nname = 'a'\ncommand = '(setsid sleep 1000 &); touch begun; cat'\nframing = 'lines'\n[input]\nmessages = 5",
     );
-    // The second loses its parent in the course of the run, and is adopted.
+    // The second process loses its parent during the run, and is adopted.
     let script = r#"sleep 1000 & echo $! >own
         (sleep 1000 & echo $! >grandchild; until test -e begun; do sleep 0.01; done) &
         until test -s grandchild; do sleep 0.01; done

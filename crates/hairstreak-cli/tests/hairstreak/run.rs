@@ -1,4 +1,4 @@
-//! What a run says of itself.
+//! The report of a run.
 
 use hairstreak_testkit::BoundedChild;
 
@@ -14,7 +14,7 @@ fn json_has_what_programs_look_for() {
     assert_eq!((&report["topology"], &report["complete"]), (&"job.toml".into(), &true.into()));
     assert_eq!(report["messages"], 21);
     let elapsed = report["elapsed_s"].as_f64().unwrap();
-    // Its clock may be read a little later than the first message goes.
+    // The clock of the run may be read a little after the first message is sent.
     assert!(elapsed >= 0.200, "eleven sleeps of 20 ms follow each other in one of two instances: {elapsed}");
     let rate = report["throughput_per_s"].as_f64().unwrap();
     assert!((rate * elapsed - 21.0).abs() < 1e-9, "{rate} of 21 in {elapsed} s");

@@ -1,4 +1,4 @@
-//! A machine that gives no more threads or processes: one line says so, and nothing is left. A map goes on with fewer commands.
+//! A machine that refuses further threads or processes: one line reports it, and no process is left. A map continues with fewer commands.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -8,11 +8,11 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{HAIRSTREAK, Outcome};
 
-/// Ordinary users, whom limits hold, and who have no processes of their own.
+/// Ordinary users, for whom limits apply, and who have no processes of their own.
 const USER: u32 = 54_321;
 const OTHER_USER: u32 = 54_322;
 
-/// A folder that every user can read, and the program in it: the checkout may be nobody else's to read.
+/// A folder that every user can read, and the program in it. Other users may not be able to read the checkout.
 fn public_program(name: &str) -> (PathBuf, PathBuf) {
     let folder = std::env::temp_dir().join(format!("hs-{name}-{}", std::process::id()));
     fs::create_dir_all(&folder).unwrap();

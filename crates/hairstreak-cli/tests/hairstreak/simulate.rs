@@ -1,4 +1,4 @@
-//! `hairstreak simulate` and `hairstreak calibrate`: what they print, for people and for programs, and what they refuse.
+//! `hairstreak simulate` and `hairstreak calibrate`: their tables, their JSON, and their errors.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use crate::harness::{HAIRSTREAK, Job, Outcome, checkout};
 
 const TWO_STEPS: &str =
     "[[stage]]\nname = 'first'\nspin = '12us'\n[[stage]]\nname = 'second'\nspin = '8us'\n";
-/// A machine on which a message that travels alone costs 10 us of work and 10 us on the way.
+/// A machine on which a message that travels alone costs 10 us of work and 10 us of latency.
 const MACHINE: &str = "cores = 2\nwake_up_ns = 50000\ngather_ns = 50000\ngather_bytes = 65536\n[[tcp]]\nsize = 64\n\
                        send_alone_ns = 5000.0\nreceive_alone_ns = 5000.0\nsend_ns = 100.0\nreceive_ns = 100.0\n\
                        latency_ns = 10000.0\n";

@@ -1,4 +1,4 @@
-//! What a stage can be.
+//! The kinds of stages.
 
 use std::fmt::Write;
 

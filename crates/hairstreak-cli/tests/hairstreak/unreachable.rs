@@ -1,4 +1,4 @@
-//! A proxy that cannot connect says so, and keeps trying.
+//! A proxy that cannot connect reports it, and keeps trying.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use crate::harness::{HAIRSTREAK, Outcome};
 #[test]
 fn an_endpoint_that_cannot_be_connected_to_is_named() {
     let place = "PULL@connect:tcp://nosuch.invalid:5";
-    // For a minute: without the line it would wait for ever.
+    // The time limit is a minute: without the line the test would wait for ever.
     let mut command = Command::new("timeout");
     command.args([
         "--foreground",

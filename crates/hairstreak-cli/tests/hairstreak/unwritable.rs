@@ -1,4 +1,4 @@
-//! Standard output and standard error that are closed or full: nothing panics, logs are dropped, and a result
+//! Standard output and standard error that are closed or full: no panic, logs are dropped, and a result
 //! that cannot be written is one clear line.
 
 use std::fs::File;
@@ -19,13 +19,13 @@ fn full() -> File {
     File::options().write(true).open("/dev/full").unwrap()
 }
 
-/// A pipe that nobody reads any more.
+/// A pipe whose reader has gone.
 fn closed() -> Stdio {
     let (_, writer) = std::io::pipe().unwrap();
     writer.into()
 }
 
-/// For a minute: some commands would serve for ever.
+/// Runs a command for at most a minute, because some commands serve for ever.
 fn hairstreak(arguments: &[&str]) -> Command {
     let mut command = Command::new("timeout");
     command

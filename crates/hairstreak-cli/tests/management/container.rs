@@ -1,4 +1,4 @@
-//! `container.py`: a node that was started by environment alone, as test suites start images of RabbitMQ.
+//! `container.py`: a node configured only by its environment, as test suites start images of RabbitMQ.
 
 use crate::network::{Network, from_within, within};
 use crate::our_node::OurNode;
@@ -6,7 +6,7 @@ use crate::program::run;
 use crate::rabbitmq::{RabbitMq, Setup};
 use crate::target::{Target, management_program};
 
-/// A RabbitMQ about which the environment says everything.
+/// A RabbitMQ that is configured only by its environment.
 const BARE: Setup = Setup {
     ports: &[],
     plugins: "[rabbitmq_management,rabbitmq_prometheus].",
@@ -14,7 +14,7 @@ const BARE: Setup = Setup {
     definitions: "",
 };
 
-/// The variables that Testcontainers sets, and the one that opens the node.
+/// The variables that Testcontainers sets, and the variable that opens the node to other hosts.
 const ENVIRONMENT: &[&str] = &[
     "RABBITMQ_DEFAULT_USER=shop",
     "RABBITMQ_DEFAULT_PASS=secret",

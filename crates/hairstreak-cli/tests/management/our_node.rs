@@ -44,7 +44,7 @@ impl OurNode {
 
 impl Drop for OurNode {
     fn drop(&mut self) {
-        // It has ended already if the test failed for that.
+        // The node may have ended already, which fails the test.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {

@@ -70,7 +70,7 @@ fn nodes_at_their_default_ports_serve_rabbit_hole() {
 fn passes_its_tests(namespace: &str, skipped: &str) {
     run(&mut Command::new(checkout().join("scripts/rabbit-hole")));
     let mut tests = Command::new(checkout().join("target/rabbit-hole/suite"));
-    // Some ask for statistics before these can have come, and pass at the second try.
+    // Some tests read statistics before the first are there, and pass at the second try.
     tests.args(["-ginkgo.no-color", "-ginkgo.flake-attempts=3", "-ginkgo.skip", skipped]);
     let mut tests = from_within(namespace, &tests);
     println!("{}", run(tests.env("GOMEGA_DEFAULT_EVENTUALLY_TIMEOUT", "5s")));

@@ -51,7 +51,7 @@ fn check(network: &Network, words: &[&str]) {
         [Network::NEAR, "127.0.0.1"].map(|address| Target::at_default_ports(address).to_string());
     let mut suite = management_program("suite.py");
     println!("{}", run(&mut from_within(&network.far(), suite.args([&strangers, "strangers"]))));
-    // It is the address that counts: from its own machine a guest gets in.
+    // The address counts: a guest can log in from the node's own machine.
     let mut suite = management_program("suite.py");
     println!("{}", run(&mut from_within(&network.near(), suite.args([&guests, "health"]).args(words))));
 }

@@ -1,4 +1,4 @@
-//! Memory is bounded by the window, whatever comes in and however slowly it goes out.
+//! The window bounds memory for any input, and for output of any speed.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -10,15 +10,15 @@ use hairstreak_testkit::{BoundedChild, until};
 
 use crate::harness::{HAIRSTREAK, Outcome, children_of, command, numbers};
 
-/// The most memory that the process has had, in bytes.
+/// The peak memory of the process, in bytes.
 fn peak_bytes(process: i32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? << 10)
 }
 
-/// Passes so many bytes of lines of that size through it; `first_after` of them are in before the first is read from it.
-/// Returns its peak.
+/// Passes `total` bytes through a map, in lines of one size. The first result is read after `read_after` bytes of input.
+/// Returns the peak memory.
 fn passing(words: &[&str], line_size: usize, total: usize, read_after: u64) -> u64 {
     let mut child = command(&[&["map"], words].concat()).spawn().unwrap();
     let (mut stdin, mut stdout) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
@@ -57,14 +57,14 @@ fn many_short_lines_take_no_memory() {
 
 #[test]
 fn large_records_are_bounded_by_their_bytes() {
-    // A thousand of them would fit into the window.
+    // The window has room for a thousand of these records.
     let peak = passing(&["-j2", "--", "cat"], 1 << 20, 512 << 20, 0);
     assert!(peak < 400 << 20, "{peak}");
 }
 
 #[test]
 fn a_reader_that_waits_holds_up_the_input() {
-    // 64 KiB in each pipe on the way, and the window: the rest has to wait outside.
+    // Each pipe on the way holds 64 KiB. The rest of the input beyond the window has to wait outside.
     let peak = passing(&["-j2", "-w1000", "--", "cat"], 100, 32 << 20, 100_000);
     assert!(peak < 64 << 20, "{peak}");
 }
@@ -73,11 +73,11 @@ fn a_reader_that_waits_holds_up_the_input() {
 fn a_filter_slower_than_the_input_keeps_no_memory() {
     let slow = "import sys\nfor line in sys.stdin: sys.stdout.write(line); sys.stdout.flush()";
     let peak = passing(&["-j1", "-w1000", "--", "python3", "-c", slow], 1000, 192 << 20, 0);
-    // All that passes would be 192 MiB.
+    // The whole input is 192 MiB.
     assert!(peak < 64 << 20, "{peak}");
 }
 
-/// Runs `hairstreak map WORDS...` on some numbers, with these limits of open files.
+/// Runs `hairstreak map WORDS...` on some numbers, with each of these limits of open files.
 fn limited(limits: &str, words: &[&str]) -> Outcome {
     let mut command = Command::new("prlimit");
     command.arg(format!("--nofile={limits}")).args(["timeout", "--foreground", "--signal=KILL", "120"]);
@@ -91,7 +91,7 @@ fn limited(limits: &str, words: &[&str]) -> Outcome {
 #[test]
 fn as_many_commands_run_as_there_are_descriptors_for() {
     let rows = [&["-j30", "--", "echo", "{}"][..], &["-j30", "--each", "--", "cat"], &["-j30", "--", "cat"]];
-    // A command takes four descriptors: one of these limits leaves none to spare.
+    // A command takes four descriptors, so one of these limits leaves no spare descriptor.
     for (limit, words) in (61..=64).flat_map(|limit| rows.map(|words| (limit, words))) {
         let Outcome { status, stdout, stderr } = limited(&format!("{limit}:{limit}"), words);
         let told = format!("{limit} {words:?}: {stderr}");

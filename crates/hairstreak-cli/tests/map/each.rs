@@ -14,7 +14,7 @@ fn a_record_takes_its_place_as_it_is() {
 fn a_record_stands_on_standard_input_with_each() {
     assert_eq!(map(&["-k", "-j3", "--each", "--", "wc", "-c"], "a\nbcd\n\n").good(), "2\n4\n1\n");
     assert_eq!(map(&["-k", "-0", "--each", "--", "wc", "-c"], "a\0b\nd\0").good(), "1\n3\n");
-    // A command that has its place needs nothing else: no record is on its standard input.
+    // A command with a place for the record gets no record on its standard input.
     assert_eq!(map(&["-k", "--", "sh", "-c", "cat; echo {}"], "1\n").good(), "1\n");
     assert_eq!(map(&["-k", "--each", "--", "sh", "-c", "cat; echo {}"], "1\n").good(), "1\n1\n");
 }
@@ -31,7 +31,7 @@ fn a_large_record_that_is_not_read_harms_nobody() {
     let outcome = map(&["-k", "--each", "--", "echo", "done"], format!("{large}\n{large}\n"));
     assert_eq!(outcome.good(), "done\ndone\n");
     assert_eq!(map(&["-k", "--each", "--", "cat"], format!("{large}\n")).good(), format!("{large}\n"));
-    // This one says nothing until it has it all.
+    // This command writes nothing before the end of its input.
     assert_eq!(map(&["-k", "--each", "--", "wc", "-c"], format!("{large}\n")).good(), "300001\n");
 }
 

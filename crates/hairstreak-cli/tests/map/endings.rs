@@ -1,4 +1,4 @@
-//! Signals, and what is said on the way: nothing is left running, nothing is torn.
+//! Signals: no process is left running, and no result is torn.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -15,7 +15,7 @@ fn tell(process: i32, signal: Signal) {
     kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
 }
 
-/// Waits until so many children of it are there.
+/// Waits until the process has this number of children.
 fn family(running: &Running, count: usize) -> (i32, Vec<i32>) {
     let id = running.id();
     let look =
@@ -23,7 +23,7 @@ fn family(running: &Running, count: usize) -> (i32, Vec<i32>) {
     (id, until(&format!("{count} commands run"), look))
 }
 
-/// Waits until all of these processes are dead.
+/// Waits until all these processes are dead.
 #[track_caller]
 fn until_none_lives(processes: &[i32]) {
     until_eq("live processes", vec![], || {
@@ -56,7 +56,7 @@ fn a_signal_stops_it_and_its_commands() {
     }
 }
 
-/// Whether the process is stopped (proc(5)).
+/// Returns `true` if the process is stopped (proc(5)).
 fn is_stopped(process: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
@@ -66,7 +66,7 @@ fn is_stopped(process: i32) -> bool {
 fn a_stop_and_its_end_reach_its_commands() {
     let running = start(&["-j2", "-w2", "--", "sh", "-c", "sleep 1000; cat"], numbers(10));
     let (id, shells) = family(&running, 2);
-    // A shell cannot be stopped between the fork of its command and the start of the program, which is the kernel's vfork.
+    // A shell cannot be stopped between the fork of its command and the start of the program: it waits in the kernel's vfork.
     let sleeps = until("each shell has started its command", || {
         let started: Vec<_> = shells.iter().flat_map(|&shell| children_of(shell)).collect();
         let names = started.iter().filter_map(|id| fs::read_to_string(format!("/proc/{id}/comm")).ok());
@@ -80,14 +80,14 @@ fn a_stop_and_its_end_reach_its_commands() {
         tell(id, Signal::CONT);
         until_eq("stopped processes", vec![], stopped);
     }
-    // A command that is stopped ends, too.
+    // A stopped command ends, too.
     tell(shells[0], Signal::STOP);
     tell(id, Signal::TERM);
     assert_eq!(running.end().status, 143);
     until_none_lives(&all);
 }
 
-/// A shell that is about to fork when the signal comes is gone before its child has seen a signal.
+/// A shell that forks when the signal arrives ends before its child has seen a signal.
 #[test]
 fn a_command_that_starts_another_at_its_end_leaves_nobody() {
     let folder = folder("late");
@@ -98,7 +98,7 @@ fn a_command_that_starts_another_at_its_end_leaves_nobody() {
     until("the command is ready", || folder.join("ready").exists());
     tell(running.id(), Signal::TERM);
     assert_eq!(running.end().status, 143);
-    // A shell that has had no turn within half a second was killed, with all that it may have started.
+    // A shell without a turn within half a second was killed, with its children.
     if let Ok(late) = fs::read_to_string(folder.join("late")).unwrap_or_default().trim().parse() {
         until_none_lives(&[late]);
     }
@@ -114,7 +114,7 @@ fn it_outlives_its_terminal_where_it_was_told_to() {
     let mut lines = BufReader::new(stdout).lines();
     for line in ["before\n", "behind\n"] {
         stdin.write_all(line.as_bytes()).unwrap();
-        // That of its window comes when the next is given, or soon.
+        // The result arrives with the next record, or soon without it.
         assert_eq!(lines.next().unwrap().unwrap(), line.trim_end());
         tell(child.id() as i32, Signal::HUP);
     }
@@ -128,7 +128,7 @@ fn a_signal_ends_it_though_nobody_reads_what_it_says() {
     let id = running.id();
     let stderr = running.child.stderr.take().unwrap();
     let mut last = (0, Instant::now());
-    // The pipe is full, and whoever wants to write waits.
+    // The pipe is full, and every writer waits.
     until("the pipe stays full", || {
         let size = ioctl_fionread(&stderr).unwrap();
         if size != last.0 {
@@ -177,7 +177,7 @@ fn results_until_a_signal_are_whole() {
 #[test]
 fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody() {
     let folder = folder("deaf");
-    // `sleep` is the shell's child and ignores the signal as it does.
+    // `sleep` is the child of the shell and ignores the signal like the shell.
     let script = "trap '' TERM INT; touch $1/$$; while :; do sleep 1000; done";
     for signals in 1..=2 {
         let words = ["-j2", "-w2", "--", "sh", "-c", script, "sh", folder.to_str().unwrap()];
@@ -185,7 +185,7 @@ fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody()
         until_eq("files", 2, || fs::read_dir(&folder).unwrap().count());
         let (id, children) = family(&running, 2);
         for _ in 0..signals {
-            // It may have ended of the first.
+            // The first signal may have ended the map.
             let _ = kill_process(Pid::from_raw(id).unwrap(), Signal::TERM);
         }
         assert_eq!(running.end().status, 143);
@@ -197,7 +197,7 @@ fn commands_that_do_not_listen_are_killed_and_a_second_signal_waits_for_nobody()
 
 #[test]
 fn commands_that_have_ended_are_waited_for_no_longer() {
-    // What each has in the background does not listen: it is killed only if somebody is waited for in vain.
+    // The background processes ignore signals. They are killed only if a command does not end in time.
     let deaf = "(trap '' INT TERM; touch $1/$$; exec sleep 1000 > $1/$$ 2>&1) & exec sleep 1000";
     for count in 1..=3 {
         let folder = folder(&format!("ended-{count}"));

@@ -1,4 +1,4 @@
-//! Filters: one record in, one out, though they hold answers back, are slow, or are killed.
+//! Filters: one answer for each record, even if filters hold answers back, are slow, or are killed.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::Stdio;
@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::harness::{children_of, command, folder, map, numbers, start};
 
-/// Filters that give each line back, each in its own way: at once, or when a buffer is full.
+/// Filters that echo each line, at once or when a buffer is full.
 const ECHOES: [&[&str]; 4] = [
     &["cat"],
     &["sed", "s/x/y/"],
@@ -37,7 +37,7 @@ fn results_come_in_order_where_that_is_asked() {
         let words = [&["-k", "-j3", "-w", "500", "--"], filter].concat();
         assert_eq!(map(&words, numbers(5000)).good(), numbers(5000), "{words:?}");
     }
-    // The later a line, the sooner its answer.
+    // Later lines are answered sooner.
     let slower = "while read -r line; do sleep 0.0$((9 - line)); echo $line; done";
     assert_eq!(map(&["-k", "-j4", "-w4", "--", "sh", "-c", slower], numbers(8)).good(), numbers(8));
 }
@@ -90,7 +90,7 @@ fn filters_that_are_killed_again_and_again_lose_nothing_and_double_nothing() {
                     if let Some(&victim) = filters.get(turn % 2)
                         && !is_over.load(Ordering::Acquire)
                     {
-                        // It may be gone by itself.
+                        // The filter may have ended by itself.
                         let _ = kill_process(Pid::from_raw(victim).unwrap(), Signal::KILL);
                     }
                     turn += 1;
@@ -110,7 +110,7 @@ fn filters_that_are_killed_again_and_again_lose_nothing_and_double_nothing() {
 
 #[test]
 fn a_filter_that_dies_of_itself_is_started_again() {
-    // Each dies after ten lines, some of them unanswered.
+    // Each filter dies after ten lines, some of them unanswered.
     let mortal = "for turn in 1 2 3 4 5 6 7 8 9 10; do read -r line && echo $line || exit 0; done; read -r line && exit 3; exit 0";
     let outcome = map(&["-k", "-j2", "--", "sh", "-c", mortal], numbers(300));
     assert_eq!(outcome.good(), numbers(300));
@@ -131,13 +131,13 @@ fn no_record_is_to_blame_for_deaths_before_it_was_read() {
 #[test]
 fn what_a_filter_that_answers_as_it_goes_has_left_is_given_to_one_process() {
     let folder = folder("lives");
-    // It reads far ahead. Each of the first twenty dies with its third record, the next lives.
+    // The filter reads far ahead. Each of the first twenty instances dies with its third record, the next one lives.
     let perl = "$n = shift; $| = 1; while (<STDIN>) { kill 9, $$ if $. == 3 && $n <= 20; print }";
     let script = "echo x >> $1; exec perl -e \"$2\" $(wc -l < $1)";
     let lives = folder.join("lives");
     let words = ["-k", "-j1", "--", "sh", "-c", script, "sh", lives.to_str().unwrap(), perl];
     assert_eq!(map(&words, numbers(5000)).good(), numbers(5000));
-    // Twenty-one, unless one that is slow to answer seems to hold its answer back.
+    // Twenty-one instances, or more if a slow instance seems to hold its answer back.
     let count = std::fs::read_to_string(lives).unwrap().lines().count();
     assert!((21..26).contains(&count), "{count}");
     std::fs::remove_dir_all(folder).unwrap();
@@ -153,7 +153,7 @@ fn a_filter_may_say_nothing_until_it_has_had_everything() {
 #[test]
 fn all_filters_are_at_work() {
     let folder = folder("all");
-    // Each waits until there are three.
+    // Each filter waits until three are running.
     let script = "touch $1/$$; until [ $(ls $1 | wc -l) = 3 ]; do sleep 0.01; done; cat";
     let place = folder.to_str().unwrap();
     let words = ["-j3", "-w3", "--", "sh", "-c", script, "sh", place];

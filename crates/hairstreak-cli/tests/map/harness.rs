@@ -1,4 +1,4 @@
-//! Running the built binary on some input, for two minutes at most, and what of its processes can be seen.
+//! Runs of the built binary on some input, for at most two minutes, and its processes.
 
 use std::fs;
 use std::io::Write;
@@ -13,10 +13,10 @@ use hairstreak_testkit::{BoundedChild, until};
 
 /// The binary under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
-/// Longer than anything here takes: who waits this long waits in vain.
+/// A time limit that only a hanging test reaches.
 pub const LONG: Duration = Duration::from_secs(100);
 
-/// How it ended, and what was written.
+/// The end of a run, and its output.
 #[derive(Debug)]
 pub struct Outcome {
     pub status: i32,
@@ -24,14 +24,14 @@ pub struct Outcome {
     pub stderr: String,
 }
 
-/// One that runs: standard input is written by a thread, unless it is kept.
+/// A run. A thread writes its standard input, unless the test keeps the pipe.
 pub struct Running {
     pub child: Child,
     feeder: Option<JoinHandle<()>>,
 }
 
-/// `hairstreak WORDS...`, killed after a while, with pipes on all sides, and with no signal ignored, whatever the tests were
-/// started by.
+/// `hairstreak WORDS...`, killed after a while, with pipes for its standard streams. It ignores no signal, even if the tests were
+/// started with ignored signals.
 pub fn command(words: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", "timeout", "--foreground", "--signal=KILL", "120"]);
@@ -40,34 +40,34 @@ pub fn command(words: &[&str]) -> Command {
     command
 }
 
-/// Starts `hairstreak map WORDS...` on that input.
+/// Starts `hairstreak map WORDS...` on this input.
 pub fn start(words: &[&str], input: impl Into<Vec<u8>>) -> Running {
     let words = [&["map"], words].concat();
     let mut child = command(&words).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.into();
-    // Who takes no more has seen enough.
+    // A program that closes its input has read enough.
     let feeder = thread::spawn(move || drop(stdin.write_all(&input)));
     Running { child, feeder: Some(feeder) }
 }
 
-/// Runs `hairstreak map WORDS...` on that input.
+/// Runs `hairstreak map WORDS...` on this input.
 pub fn map(words: &[&str], input: impl Into<Vec<u8>>) -> Outcome {
     start(words, input).end()
 }
 
-/// So many numbers, one a line.
+/// The numbers from 1 to `count`, one a line.
 pub fn numbers(count: usize) -> String {
     (1..=count).map(|number| format!("{number}\n")).collect()
 }
 
 impl Running {
-    /// The process of `hairstreak` itself.
+    /// The process id of `hairstreak` itself.
     pub fn id(&self) -> i32 {
         until("hairstreak runs under its parent", || children_of(self.child.id() as i32).first().copied())
     }
 
-    /// Waits for its end, and for the end of all that write to the same pipes.
+    /// Waits for the end of the run, and of all processes that write to the same pipes.
     #[track_caller]
     pub fn end(mut self) -> Outcome {
         let (ended, output) = mpsc::channel();
@@ -90,7 +90,7 @@ impl From<std::process::Output> for Outcome {
 }
 
 impl Outcome {
-    /// All went well, without a word. What it wrote.
+    /// The run must succeed, with nothing on standard error. Returns its output.
     #[track_caller]
     pub fn good(self) -> String {
         assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
@@ -102,7 +102,7 @@ impl Outcome {
         String::from_utf8(self.stdout).unwrap()
     }
 
-    /// The numbers that it wrote, one a line, ascending.
+    /// The numbers of the output, one a line, sorted.
     #[track_caller]
     pub fn sorted(self) -> Vec<usize> {
         let text = self.good();
@@ -112,7 +112,7 @@ impl Outcome {
     }
 }
 
-/// The processes that this one has started, and that are not dead.
+/// The living child processes of a process.
 pub fn children_of(process: i32) -> Vec<i32> {
     let Ok(threads) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
     let children = threads.flatten().flat_map(|thread| {
@@ -122,13 +122,13 @@ pub fn children_of(process: i32) -> Vec<i32> {
     children.filter(|&child| lives(child)).collect()
 }
 
-/// Whether there is such a process, and it has not ended.
+/// Returns `true` if the process exists and has not ended.
 pub fn lives(process: i32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
 }
 
-/// An ipc endpoint that nobody else has.
+/// A unique ipc endpoint.
 pub fn place(name: &str) -> String {
     format!("ipc://@hairstreak-map-{}-{name}", std::process::id())
 }

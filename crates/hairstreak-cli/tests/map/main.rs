@@ -1,4 +1,4 @@
-//! `hairstreak map` and `hairstreak map-worker`, driven as people drive them.
+//! `hairstreak map` and `hairstreak map-worker` on the command line.
 
 mod bounds;
 mod each;

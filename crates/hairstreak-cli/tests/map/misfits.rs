@@ -1,4 +1,4 @@
-//! Filters that break the rule of one answer for each record, or die of a record: said in one clear line, never endless.
+//! Filters that break the rule of one answer for each record, or die of a record: one clear line, and always an end.
 
 use crate::harness::{map, numbers};
 
@@ -67,7 +67,7 @@ fn a_filter_that_never_answers_is_given_up() {
         let last = said.lines().last().unwrap();
         assert!(last.starts_with("hairstreak: the filter has ended "), "{said}");
         assert!(last.ends_with(&format!(" times without ever giving an answer: it {how}")), "{said}");
-        // One that has read nothing is to blame for no death.
+        // No record is blamed for the death of a filter that has read nothing.
         assert!(said.lines().count() <= if script == "exit 3" { 1 } else { 10 }, "{said}");
     }
 }
@@ -95,7 +95,7 @@ fn a_record_that_kills_its_filter_fails_and_the_others_are_done() {
 fn as_many_records_fail_as_the_status_says_up_to_101() {
     for (failing, status) in [(5, 5), (150, 101)] {
         let script = format!("while read -r line; do [ $line -le {failing} ] && exit 9; echo $line; done");
-        // The first answer shows that it is no command that never answers.
+        // The first answer shows that the command does answer.
         let input = format!("1000\n{}", numbers(failing + 5));
         let outcome = map(&["-k", "-j1", "--retries", "1", "--", "sh", "-c", &script], input);
         assert_eq!(outcome.status, status, "{outcome:?}");

@@ -1,4 +1,4 @@
-//! Records that are told apart in other ways than by newlines, and those that are too large.
+//! Records without newlines as their ends, and records that are too large.
 
 use crate::harness::map;
 

@@ -1,4 +1,4 @@
-//! Workers of their own: they join, leave and are killed while a map is at work, and each record has its result once.
+//! `map-worker` processes join, leave and are killed while a map runs, and each record has its result once.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -26,12 +26,12 @@ fn end(child: Child) -> Outcome {
     child.end_with_output().into()
 }
 
-/// A map without commands of its own, once it says that workers can join.
+/// A map without commands of its own, after its line that workers can join.
 fn waiting(place: &str, words: &[&str], count: usize) -> Running {
     start(&[&["-j0", "--listen", place], words].concat(), numbers(count))
 }
 
-/// All went well, with no more said than where to join.
+/// The map must succeed, with no further line than the endpoint for workers.
 fn sorted(outcome: Outcome) -> Vec<usize> {
     assert_eq!(outcome.status, 0, "{}", outcome.stderr);
     assert!(outcome.stderr.lines().all(|line| line.contains("worker")), "{}", outcome.stderr);
@@ -75,9 +75,9 @@ fn kill_9_of_workers_loses_nothing() {
     }
 }
 
-/// A fabric that runs, from the time that it is there.
+/// Starts a fabric, and waits until it is there.
 fn fabric(name: &str) -> Child {
-    // Itself, and not behind `timeout`: the fabric is to be killed.
+    // The fabric is started without `timeout`, because the test kills it.
     let mut fabric = Command::new(env!("CARGO_BIN_EXE_hairstreak"));
     let mut fabric = fabric.args(["fabric", "serve", name]).stdout(Stdio::piped()).spawn().unwrap();
     let line = BufReader::new(fabric.stdout.take().unwrap()).lines().next().unwrap().unwrap();
@@ -102,7 +102,7 @@ fn kill_9_of_ranks_of_a_fabric_and_of_the_fabric_loses_nothing() {
     running.end();
 }
 
-/// Ten workers are killed, and each record is done once. `at_turn` does what it likes beside.
+/// Kills ten workers. Each record must have its result once. `at_turn` is called in each turn.
 fn kill_workers(place: &str, filter: &[&str], mut at_turn: impl FnMut(usize)) {
     let map = start(&["-j1", "--listen", place, "--", "cat"], numbers(20_000));
     let words = [&["-j2", "--"], filter].concat();
@@ -121,7 +121,7 @@ fn kill_workers(place: &str, filter: &[&str], mut at_turn: impl FnMut(usize)) {
 fn a_worker_that_is_killed_with_records_has_them_done_by_another() {
     let place = place("holds");
     let map = waiting(&place, &["-w100"], 500);
-    // It takes its records and never answers.
+    // This worker takes records and never answers.
     let mut holder = worker(&place, &["-j1", "--", "sh", "-c", "sleep 1000; cat"]);
     let process = process_of(&holder);
     let filters = until("a filter runs", || {
@@ -165,7 +165,7 @@ fn a_worker_says_when_the_map_is_gone_or_never_was() {
     );
     let map = waiting(&place, &[], 10);
     let left = worker(&place, &["--patience", "200ms", "--", "sh", "-c", "echo up >&2; sleep 1000"]);
-    // It has records once its filter is up.
+    // The worker has records once its filter is running.
     let mut left = left;
     let mut lines = BufReader::new(left.stderr.take().unwrap()).lines().map(Result::unwrap);
     assert_eq!(lines.next().unwrap(), "up");
@@ -230,7 +230,7 @@ fn a_record_that_a_worker_cannot_write_to_its_filter_fails() {
 
 #[test]
 fn a_tcp_port_and_the_one_above_are_enough() {
-    // Two free ports, one above the other: between looking and listening somebody else may take them.
+    // Two free adjacent ports. Another process may take one between the search and the listen.
     let outcome = (0..20).find_map(|_| {
         let first = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = first.local_addr().unwrap().port();
@@ -247,13 +247,13 @@ fn a_tcp_port_and_the_one_above_are_enough() {
 
 #[test]
 fn every_record_that_a_worker_rejects_is_named() {
-    // All that the window holds are rejected at once; large ones wait until earlier ones are named.
+    // All records of the window are rejected at once. Large records wait until earlier ones are reported.
     for (count, size, window) in [(20_000, 10, "10000"), (12_000, 4096, "10000"), (3_000, 10, "7")] {
         let place = place(&format!("rejects-{size}-{window}"));
         let records: String = (1..=count).map(|number| format!("{number:>size$}\n")).collect();
         let map = start(&["-j0", "-w", window, "--listen", &place], records);
         let results = format!("{place}.results");
-        // Beside it: a map whose standard error nobody reads waits.
+        // The worker runs in another thread, because a map without a reader of its standard error waits.
         let outcome = std::thread::scope(|scope| {
             let report = scope.spawn(|| {
                 let worker = Worker::connect(&place, &results, &PipelineOptions::default()).unwrap();

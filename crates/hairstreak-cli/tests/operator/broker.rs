@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::process::{HAIRSTREAK, Outcome, end};
 
-/// Each test once for each broker.
+/// Defines each test once for each broker.
 ///
 /// A test is a function of a `&Broker`. The node joins RabbitMQ here with a module of its own.
 macro_rules! tests_of_each_broker {
@@ -27,7 +27,7 @@ macro_rules! tests_of_each_broker {
 }
 pub(crate) use tests_of_each_broker;
 
-/// The most retries of a command whose GET is answered with 500.
+/// The largest number of retries of a command whose GET is answered with 500.
 const RETRIES_MAX: usize = 4;
 
 /// A broker.
@@ -36,14 +36,14 @@ pub struct Broker {
     pub http: String,
     pub https: String,
     pub amqp: String,
-    /// The shell's environment for rabbitmqctl, where that can drive the broker.
+    /// The shell's environment for rabbitmqctl, if rabbitmqctl can drive the broker.
     pub environment: Option<PathBuf>,
-    /// Held for writing by what deletes, for reading by all else.
+    /// Held for writing by commands that delete, for reading by all others.
     pub company: RwLock<()>,
 }
 
 impl Broker {
-    /// `hairstreak WORDS...` with pipes on all sides and without a terminal, killed after two minutes.
+    /// `hairstreak WORDS...` with pipes for its standard streams and without a terminal, killed after two minutes.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("setsid");
         command.args(["--wait", "timeout", "--signal=KILL", "120", HAIRSTREAK]).args(words);
@@ -55,7 +55,7 @@ impl Broker {
         command
     }
 
-    /// The same without anything around it, for a test that ends it.
+    /// The same process without a time limit, for tests that end it.
     pub fn spawn(&self, words: &[&str]) -> Child {
         let mut command = Command::new(HAIRSTREAK);
         command.args(words).env("AMQP_URL", format!("amqp://{}", self.amqp));
@@ -64,7 +64,7 @@ impl Broker {
         command.spawn().unwrap()
     }
 
-    /// Runs it on that input.
+    /// Runs the program on this input.
     pub fn run(&self, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
         self.end(&mut self.command(words), words, input)
     }
@@ -85,14 +85,14 @@ impl Broker {
             outcome = run();
         }
         if retries > 0 {
-            // A retry is no failure, and has to be seen all the same: a test that succeeds prints nothing else.
+            // A retry is not a failure, but is printed: a successful test prints nothing else.
             let line = format!("RabbitMQ: {retries} retries of {}\n", words.join(" "));
             io::stderr().write_all(line.as_bytes()).unwrap();
         }
         outcome
     }
 
-    /// Runs `act` alone if `act` deletes, else beside others. RabbitMQ answers a list of users with 500 while a user is deleted.
+    /// Runs `act` alone if it deletes, else beside other commands. RabbitMQ answers a list of users with 500 while a user is deleted.
     pub fn in_company<T>(&self, deletes: bool, act: impl FnOnce() -> T) -> T {
         if deletes {
             let _alone = self.company.write().unwrap_or_else(PoisonError::into_inner);
@@ -103,36 +103,36 @@ impl Broker {
         }
     }
 
-    /// Runs it without input; all goes well, without a word on standard error. What it wrote.
+    /// Runs the program without input. It must succeed, with nothing on standard error. Returns its output.
     #[track_caller]
     pub fn good(&self, words: &[&str]) -> String {
         self.run(words, "").good()
     }
 
-    /// Runs it; it fails with that status. Its one line on standard error.
+    /// Runs the program. It must fail with this status. Returns its one line on standard error.
     #[track_caller]
     pub fn bad(&self, words: &[&str], status: i32) -> String {
         self.run(words, "").bad(status)
     }
 
-    /// Runs it with --json. The objects that it wrote.
+    /// Runs the program with --json. Returns the objects of its output.
     #[track_caller]
     pub fn json(&self, words: &[&str]) -> Vec<Value> {
         let lines = self.good(&[words, &["--json"]].concat());
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// Runs a list again and again until its objects are so. They are those that it wrote in one go.
+    /// Repeats a list until the objects of one output satisfy `is_so`.
     #[track_caller]
     pub fn await_list(&self, words: &[&str], is_so: impl Fn(&[Value]) -> bool) {
-        // The counters of the broker are those of its last look.
+        // The broker updates its counters at intervals.
         until(&format!("the right objects of {words:?}"), || {
             let list = self.json(words);
             if is_so(&list) { Ok(()) } else { Err(list) }
         });
     }
 
-    /// The answer of the API itself, to another client than the program's.
+    /// The answer of the API itself, to another client than the program.
     #[track_caller]
     pub fn api(&self, path: &str) -> Value {
         let mut command = Command::new("python3");
@@ -152,7 +152,7 @@ impl Broker {
         Some(String::from_utf8(output.stdout).unwrap())
     }
 
-    /// A virtual host that no other test has, for the user guest.
+    /// A virtual host of this test alone, for the user guest.
     pub fn vhost(&self) -> String {
         let name = crate::process::unique("vhost");
         self.good(&["vhosts", "add", &name]);

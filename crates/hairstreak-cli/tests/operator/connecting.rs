@@ -1,4 +1,4 @@
-//! Where the API is, who logs in, and TLS.
+//! Addresses of the API, logins, and TLS.
 
 use std::fs;
 
@@ -22,7 +22,7 @@ fn a_login_comes_from_many_places(broker: &Broker) {
         &["--url", &format!("http://guest:guest@{}/", broker.http)][..],
         &["--url", &format!("http://g%75est@{}/api/", broker.http), "--password-file", file],
         &["--user", "guest", "--password-file", file],
-        // The options of the command win over the URL.
+        // The options of the command override the URL.
         &["--url", &wrong, "--password-file", file],
     ] {
         broker.good(&[&["users", "--columns", "name", "--filter", "^guest$"], words].concat());

@@ -1,4 +1,4 @@
-//! `connections`, `channels`, `consumers`: clients of AMQP are in the lists, and an operator ends them.
+//! `connections`, `channels`, `consumers`: clients of AMQP are in the lists, and an operator closes their connections.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};

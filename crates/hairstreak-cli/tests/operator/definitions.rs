@@ -1,4 +1,4 @@
-//! `definitions`: what is exported from one virtual host can be imported into another, and files that are none are refused.
+//! `definitions`: the export of one virtual host can be imported into another, and other files are refused.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,4 +1,4 @@
-//! The tour of docs/operating.md: each block of commands prints what the block of text behind it says.
+//! The tour of docs/operating.md: each block of commands prints the block of text after it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -20,7 +20,7 @@ fn the_tour_prints_what_it_says(broker: &Broker) {
         let (_, text) = rest.split_once("```text\n").unwrap();
         let (expected, _) = text.split_once("```").unwrap();
         let commands = commands.replace("127.0.0.1:5672", &broker.amqp);
-        // Lists show counters of the broker's last look, and clients that are still on their way.
+        // Lists show older counters, and clients that are still connecting.
         let attempts = if commands.lines().all(is_list) { 300 } else { 1 };
         let mut printed = run(broker, &folder, &commands);
         for _ in 1..attempts {
@@ -61,7 +61,7 @@ fn run(broker: &Broker, folder: &Path, commands: &str) -> String {
     String::from_utf8(outcome.stdout).unwrap()
 }
 
-/// A text whose ports are all the same. Where there were any, tables lose their spaces as well.
+/// A text with the same number in place of each port. A text with ports loses the spaces of its tables as well.
 fn masked(text: &str) -> String {
     let mut parts = text.split("127.0.0.1:");
     let mut masked = parts.next().unwrap_or_default().to_owned();

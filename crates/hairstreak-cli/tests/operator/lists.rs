@@ -1,4 +1,4 @@
-//! Lists: pages, order, columns, filters, and lists again and again.
+//! Lists: pages, order, columns, filters, and repeated lists.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -131,7 +131,7 @@ fn exchanges_and_bindings_are_what_was_declared(broker: &Broker) {
     assert_eq!(rows[1][..5], ["(default)", "direct", "yes", "no", "no"]);
     assert_eq!(rows[2][..5], ["archive", "fanout", "no", "no", "yes"]);
     assert_eq!(rows[3][..6], ["events", "topic", "yes", "no", "no", "{\"alternate-exchange\":\"lost\"}"]);
-    // The exchange without a name keeps it for programs.
+    // Programs see the exchange without a name under its empty name.
     assert_eq!(broker.json(&["exchanges", "--vhost", &vhost])[0]["name"], "");
     let mut bindings = broker.json(&["bindings", "--vhost", &vhost, "--filter", "^events$"]);
     bindings.sort_by_key(|binding| binding["destination"].to_string());

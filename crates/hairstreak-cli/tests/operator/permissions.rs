@@ -1,4 +1,4 @@
-//! `permissions`: what is set is what AMQP clients may do.
+//! `permissions`: the permissions that are set hold for AMQP clients.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `policies`: what is set acts on queues at once.
+//! `policies`: a policy acts on queues at once.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ tests_of_each_broker! {
     what_makes_no_sense_is_refused,
 }
 
-/// Publishes some messages, and counts the messages that stay.
+/// Publishes some messages. Returns the number of messages that stay.
 fn kept(broker: &Broker, url: &str, queue: &str) -> u64 {
     broker.good(&["purge", queue, url]);
     broker.good(&["publish", url, "--key", queue, "--count", "9", "m"]);
@@ -18,7 +18,7 @@ fn kept(broker: &Broker, url: &str, queue: &str) -> u64 {
     said[0]["messages"].as_u64().unwrap()
 }
 
-/// Runs the command until that many messages are kept. RabbitMQ's queues hear of a policy after it was answered.
+/// Repeats the command until `count` messages stay. RabbitMQ's queues get a policy after the answer.
 fn await_kept(broker: &Broker, url: &str, queue: &str, count: u64) {
     for _ in 0..600 {
         if kept(broker, url, queue) == count {

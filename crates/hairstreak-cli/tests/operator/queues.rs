@@ -1,4 +1,4 @@
-//! `queues`: what AMQP clients declared and published is in the list; deleting and purging.
+//! `queues`: the list has the queues and messages of AMQP clients; queues are deleted and purged.
 
 use crate::broker::{Broker, tests_of_each_broker};
 
@@ -28,7 +28,7 @@ fn messages_and_totals_are_listed(broker: &Broker) {
         "name    durable  messages  arguments\nbills   no              0  {{\"x-max-length\":9}}\norders  yes             3\n2 queues in virtual host '{vhost}': 3 messages\n"
     );
     assert_eq!(broker.good(&columns), expected);
-    // RabbitMQ knows sizes later than counts.
+    // RabbitMQ updates sizes later than counts.
     let sizes = ["queues", "--vhost", &vhost, "--columns", "name,state,message_bytes"];
     broker.await_list(&sizes, |queues| queues.iter().all(|queue| queue["message_bytes"].is_u64()));
     let table = broker.good(&["queues", "--vhost", &vhost]);

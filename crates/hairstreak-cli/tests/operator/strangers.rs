@@ -1,4 +1,4 @@
-//! Addresses that make no sense, servers that are not there, and servers that are no management API.
+//! Invalid addresses, absent servers, and servers without a management API.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::thread;
 
 use crate::process::{HAIRSTREAK, end};
 
-/// `queues` with these words, which fails with that status. Its line on standard error.
+/// Runs `queues` with these words. It must fail with this status. Returns its line on standard error.
 #[track_caller]
 fn refused(words: &[&str], status: i32) -> String {
     let mut command = Command::new(HAIRSTREAK);
@@ -20,12 +20,12 @@ fn refused(words: &[&str], status: i32) -> String {
     end(command.spawn().unwrap(), b"").bad(status)
 }
 
-/// A server that answers every connection so, and closes it.
+/// A server that sends this answer on each connection, and closes it.
 fn server(answer: Vec<u8>) -> SocketAddr {
     answering(move |_| answer.clone(), drop)
 }
 
-/// A server that answers each request by its first line, and then does that with the connection.
+/// A server that answers each request by its first line, and then calls `then` with the connection.
 fn answering(
     answer: impl Fn(&str) -> Vec<u8> + Send + 'static,
     then: impl Fn(TcpStream) + Send + 'static,
@@ -44,7 +44,7 @@ fn answering(
                 }
             }
             let request = String::from_utf8(request).unwrap();
-            // A client that has enough is gone.
+            // A client that has read enough is gone.
             let _ = stream.write_all(&answer(request.lines().next().unwrap_or_default()));
             then(stream);
         }

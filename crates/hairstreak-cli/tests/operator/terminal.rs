@@ -13,7 +13,7 @@ tests_of_each_broker! {
     an_interrupt_ends_the_question,
 }
 
-/// Types an answer behind each question, which ends with a colon, and passes on what the terminal showed, and the status.
+/// Types an answer after each question, which ends with a colon. Prints the output of the terminal and the status.
 const TYPIST: &str = r#"
 import os, pty, sys
 answers, command = sys.argv[1].encode().decode("unicode_escape").split("|"), sys.argv[2:]
@@ -41,7 +41,7 @@ sys.stdout.buffer.write(shown.replace(b"\r\n", b"\n"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
 "#;
 
-/// Runs a command on a terminal. Its status, and what the terminal showed.
+/// Runs a command on a terminal. Returns its status and the output of the terminal.
 fn typed(broker: &Broker, answers: &str, words: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new("timeout");
     command.args(["--signal=KILL", "120", "python3", "-c", TYPIST, answers, HAIRSTREAK]).args(words);

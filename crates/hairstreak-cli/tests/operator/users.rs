@@ -1,4 +1,4 @@
-//! `users`: who is added can log in, with tags and limits; nobody else can.
+//! `users`: added users can log in, with tags and limits; other users cannot.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ tests_of_each_broker! {
     a_user_that_exists_or_not_is_named,
 }
 
-/// Whether a login over HTTP works. The password comes from the environment.
+/// Returns `true` if a login over HTTP works. The password comes from the environment.
 fn logs_in(broker: &Broker, user: &str, password: &str) -> Result<(), String> {
     let words = ["queues", "--user", user];
     let outcome = broker.end(broker.command(&words).env("HAIRSTREAK_HTTP_PASSWORD", password), &words, "");

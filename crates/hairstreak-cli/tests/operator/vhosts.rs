@@ -1,4 +1,4 @@
-//! `vhosts`: what is added can be opened, within its limits, until it is deleted.
+//! `vhosts`: an added virtual host can be opened, within its limits, until it is deleted.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Where the broker is, and what is said when it is not there or refuses.
+//! Addresses of the broker, and the errors of a broker that is absent or refuses.
 
 use std::net::TcpListener;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::daemon::Daemon;
 use crate::harness::{Broker, HAIRSTREAK, end};
 
-/// `purge q` at this address, which fails with that status. Its line on standard error.
+/// Runs `purge q` at this address. It must fail with this status. Returns its line on standard error.
 #[track_caller]
 fn refused(url: &str, status: i32) -> String {
     let mut command = Command::new(HAIRSTREAK);

@@ -1,4 +1,4 @@
-//! `consume`: when it ends, what it writes, and what stays in the queue.
+//! `consume`: its end, its output, and the messages that stay in the queue.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! The tour of docs/queues.md: each block of commands prints what the block of text behind it says.
+//! The tour of docs/queues.md: each block of commands prints the block of text after it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use crate::daemon::Daemon;
 pub use crate::process::{HAIRSTREAK, Outcome, end, folder, unique};
 
-/// Where another broker is.
+/// The variable with the address of another broker.
 const OTHER_BROKER: &str = "HAIRSTREAK_TEST_AMQP";
 
 /// A broker. The node ends with it.
@@ -22,7 +22,7 @@ impl Broker {
         Broker::node("")
     }
 
-    /// Our node, whatever the environment says, with more lines in the part `amqp` of its configuration.
+    /// Our node, even if the environment names another broker, with more lines in the part `amqp` of its configuration.
     pub fn node(more: &str) -> Broker {
         let config = folder("node").join("node.toml");
         std::fs::write(&config, format!("[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n{more}\n")).unwrap();
@@ -36,7 +36,7 @@ impl Broker {
         Broker { _node: Some(node), url }
     }
 
-    /// `hairstreak WORDS...`, with pipes on all sides, killed after two minutes.
+    /// `hairstreak WORDS...` with pipes for its standard streams, killed after two minutes.
     pub fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("timeout");
         command
@@ -47,7 +47,7 @@ impl Broker {
         command
     }
 
-    /// The same as a process of its own, which no signal is hidden from.
+    /// The same process without the time limit, so that signals reach it.
     pub fn spawn(&self, words: &[&str]) -> Child {
         let mut command = Command::new("env");
         command.args(["--default-signal=HUP,INT,TERM", HAIRSTREAK]).args(words).env("AMQP_URL", &self.url);
@@ -55,31 +55,31 @@ impl Broker {
         command.spawn().unwrap()
     }
 
-    /// Runs it on that input.
+    /// Runs the program on this input.
     pub fn run(&self, words: &[&str], input: impl AsRef<[u8]>) -> Outcome {
         end(self.command(words).spawn().unwrap(), input.as_ref())
     }
 
-    /// Runs it without input; all goes well, without a word on standard error. What it wrote.
+    /// Runs the program without input. It must succeed, with nothing on standard error. Returns its output.
     #[track_caller]
     pub fn good(&self, words: &[&str]) -> String {
         self.run(words, "").good()
     }
 
-    /// Runs it; it fails with that status. Its one line on standard error.
+    /// Runs the program. It must fail with this status. Returns its one line on standard error.
     #[track_caller]
     pub fn bad(&self, words: &[&str], status: i32) -> String {
         self.run(words, "").bad(status)
     }
 
-    /// Declares a queue that no other test has.
+    /// Declares a queue of this test alone.
     pub fn queue(&self, name: &str, words: &[&str]) -> String {
         let name = unique(name);
         self.good(&[&["declare", "queue", &name], words].concat());
         name
     }
 
-    /// How many messages wait in a queue.
+    /// The number of messages that wait in a queue.
     #[track_caller]
     pub fn message_count(&self, queue: &str) -> u64 {
         let json = self.good(&["declare", "queue", queue, "--passive", "--json"]);

@@ -1,4 +1,4 @@
-//! `publish`: where messages come from, and what becomes of them.
+//! `publish`: the sources of messages, and their outcomes.
 
 use std::io::{BufRead, BufReader, Write};
 

@@ -24,7 +24,7 @@ struct Secured {
 }
 
 impl Secured {
-    /// A node that asks for client certificates so. Its files are given by paths that begin at the folder of the configuration.
+    /// A node with this setting for client certificates. Paths of its files are relative to the folder of the configuration.
     fn start(asks: &str) -> Secured {
         let folder = folder("secured");
         for name in ["server.pem", "server.key", "ca.pem"] {
@@ -100,7 +100,7 @@ fn files_come_from_options_the_address_and_the_environment() {
     run(&node.guest(&query), &declare).good();
     let words = [&declare[..], &options[2..]].concat();
     run_on(&node.guest(""), &words, b"", &[("SSL_CERT_FILE", &ca)]).good();
-    // The name of another host than the address has.
+    // The certificate names another host than the address.
     let url = format!("amqps://guest:guest@127.0.0.1:{}/?server_name_indication=localhost", node.tls);
     run(&url, &[&declare[..], &options].concat()).good();
 }
@@ -112,7 +112,7 @@ fn a_certificate_logs_in_the_user_that_it_names_where_the_address_names_none() {
     let queue = unique("own");
     let options = ["--ca", &ca, "--certificate", &own, "--certificate-key", &key];
     run(&node.url(""), &[&["declare", "queue", &queue], &options[..]].concat()).good();
-    // The user of the certificate, and nobody else, may say that a message is of that user.
+    // Only the user of the certificate may be the user of a message.
     let publish = ["publish", "-k", &queue, "--user-id", "tester", "hello"];
     run(&node.url(""), &[&publish, &options[..]].concat()).good();
     let line = run(&node.guest(""), &[&publish, &options[..]].concat()).bad(1);

@@ -1,4 +1,4 @@
-//! Those who do not read, do not answer or are not there: what waits is bounded, the errors are clear, others notice nothing.
+//! Peers that do not read, do not answer or are absent: waiting messages are bounded, the errors are clear, other peers are not affected.
 
 use std::time::Duration;
 
@@ -9,21 +9,21 @@ use hairstreak_testkit::until;
 use crate::script::Script;
 use crate::{LONG, broker};
 
-/// More than a service's queue takes.
+/// More requests than the queue of a service holds.
 const FLOOD: usize = 1_000_000;
 
 fn client(at: &str, options: ClientOptions) -> Client {
     Client::with_options(&[at], options).unwrap()
 }
 
-/// What the process has in memory, in KiB.
+/// The resident memory of the process, in KiB.
 pub fn memory(process: u32) -> usize {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().trim_end_matches(" kB").parse().unwrap()
 }
 
-/// Another service of the broker answers at once.
+/// Checks that another service of the broker answers at once.
 fn assert_unaffected(at: &str) {
     let others = client(at, ClientOptions::default());
     assert_eq!(others.call("shout", "hello").unwrap().body(), b"HELLO");
@@ -38,14 +38,14 @@ fn a_million_requests_for_a_service_without_workers_are_bounded_and_refused_clea
     assert_unaffected(&at);
     let (mut refused, mut sent, mut clients) = (0, 0, Vec::new());
     while sent < FLOOD {
-        // A client's own window is below what the broker follows of one.
+        // The window of a client is smaller than the number of requests that the broker follows for each client.
         let flooder =
             client(&at, ClientOptions { window: 100_001, timeout: None, ..ClientOptions::default() });
         for _ in 0..100_000 {
             flooder.send("nobody", "x").unwrap();
         }
         sent += 100_000;
-        // The broker has taken all of it when it answers what came behind.
+        // The broker has read the whole flood when it answers the request after it.
         let report = flooder.call("mmi.service", "nobody").unwrap();
         assert_eq!(report.body(), b"404");
         while let Some(reply) = flooder.try_recv() {

@@ -1,4 +1,4 @@
-//! `call`, `worker` and `services` as they are typed.
+//! `call`, `worker` and `services` on the command line.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -101,7 +101,7 @@ fn a_terminal_s_ctrl_c_lets_the_command_end() {
     assert!(worker.end().success());
 }
 
-/// A worker whose command says its process id on standard error, and then does not end.
+/// A worker whose command writes its process id to standard error, and then does not end.
 fn endless_worker(at: &str) -> (std::process::Child, impl FnMut() -> i32) {
     let words =
         ["worker", "--broker", at, "--service", "slow", "--", "sh", "-c", "echo $$ >&2; exec sleep 600"];

@@ -15,18 +15,18 @@ use crate::{LONG, broker};
 
 const CONNECTIONS: usize = 8;
 const CALLS: u64 = 100;
-/// Frames of a message that no peer is closed for.
+/// The largest number of frames for which no peer is closed.
 const FRAME_COUNT: usize = 250;
-/// Bytes of the flood that the broker may take while it answers one call, of so many. It took megabytes where batches and
-/// turns did not count frames.
+/// Bytes of the flood that the broker may read while it answers one call, on average over this many calls. Without a count of
+/// frames in batches and turns it read megabytes.
 const BYTES_PER_CALL_MAX: u64 = 500_000;
 
-/// A message of so many empty frames, by hand.
+/// The bytes of a message of `frame_count` empty frames.
 fn message(frame_count: usize) -> Vec<u8> {
     [b"\x01\x00".repeat(frame_count - 1), b"\x00\x00".to_vec()].concat()
 }
 
-/// A connection that has done its half of the handshake, as a DEALER.
+/// A connection that has finished its half of the handshake, as a DEALER.
 fn connect(at: &str) -> TcpStream {
     let mut stream = TcpStream::connect(at.strip_prefix("tcp://").unwrap()).unwrap();
     let mut greeting = Greeting::encode("NULL", false);
@@ -36,10 +36,10 @@ fn connect(at: &str) -> TcpStream {
     stream
 }
 
-/// Connections that send on and on.
+/// Connections that send without pause.
 struct Flood {
     stop: Arc<AtomicBool>,
-    /// Bytes that the broker's side has taken.
+    /// Bytes that the broker has read.
     taken: Arc<AtomicU64>,
     flooders: Vec<JoinHandle<()>>,
 }
@@ -71,7 +71,7 @@ impl Flood {
     }
 }
 
-/// A worker that answers with what it was asked, as long as the process lives.
+/// A worker that echoes requests until the process ends.
 fn echo(at: &str) {
     let worker = Worker::connect(at, "echo").unwrap();
     thread::spawn(move || worker.run(|request| Ok(request.frames().iter().cloned().collect::<Message>())));
@@ -109,13 +109,13 @@ fn a_peer_that_sends_more_frames_than_services_have_is_closed_and_others_notice_
     echo(&at);
     let client = Client::connect(&at).unwrap();
     let frames = |count| Message::from_frames(vec![b""; count]);
-    // As many as are promised go through; more are refused where they are sent.
+    // The promised number of frames passes. Sending more is refused.
     assert_eq!(client.call("echo", frames(256)), Ok(frames(256)));
     let refused = client.call("echo", frames(300));
     assert_eq!(refused, Err(RequestError::Send(SendError::TooManyFrames { count: 301, limit: 261 })));
     for frame_count in [262, 263] {
         let mut stream = connect(&at);
-        // A PING behind it: who is closed is not answered.
+        // A PING follows: a closed connection gets no answer.
         stream.write_all(&[&message(frame_count)[..], b"\x04\x07\x04PING\x00\x00"].concat()).unwrap();
         stream.set_read_timeout(Some(LONG)).unwrap();
         let mut ready = [0; 2];

@@ -1,5 +1,5 @@
-//! Workers and brokers are killed while requests are under way: each reply comes once, and nothing is done twice but by
-//! another worker than the one that died with it.
+//! Workers and brokers are killed while requests are under way: each reply arrives once. A request is executed twice only if
+//! its first worker died, and then by another worker.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::{broker, place};
 const WORKERS: usize = 4;
 const WINDOW: usize = 1_000;
 
-/// The process that is killed next, and started again. A test without a fabric ignores that victim.
+/// The process that is killed next, and started again. A test without a fabric ignores the victim `Fabric`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Victim {
     Worker,
@@ -219,7 +219,7 @@ fn each_reply_comes_once_although_plain_workers_are_killed_with_requests_in_thei
     println!("{count} requests: {}", report["services"]);
 }
 
-/// Of a hundred requests three kill their worker, whichever it is: those are refused, and all others answered.
+/// Three of a hundred requests kill every worker that gets them: these three are refused, and all others are answered.
 #[test]
 fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
     const DO: &str = r#"read body; case $body in deadly*) kill -9 $PPID; sleep 9;; esac; echo "$body""#;
@@ -252,11 +252,11 @@ fn requests_that_kill_their_workers_are_refused_and_take_no_others_along() {
         }
         bodies.len()
     });
-    // Three deadly requests have five workers each. They may share a worker but for the last one, which has each alone.
+    // Each of the three deadly requests kills five workers. Requests may share a dying worker, except their last one.
     assert!((7..=15).contains(&deaths), "{deaths}");
 }
 
-/// A new place for what a killed worker's requests do.
+/// Effects in a database that commit with the number of their request happen once, although workers are killed.
 #[test]
 fn effects_that_commit_with_the_number_happen_once() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("effects-{}", std::process::id()));

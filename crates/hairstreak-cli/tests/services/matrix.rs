@@ -1,4 +1,4 @@
-//! Everybody with everybody: {our broker, a plain one} x {our client, a plain one} x {our worker, a plain one}, MDP 0.1 and 0.2.
+//! All combinations: {our broker, a plain broker} x {our client, a plain client} x {our worker, a plain worker}, MDP 0.1 and 0.2.
 
 use hairstreak::service::{Client, ClientOptions, Version};
 
@@ -60,7 +60,7 @@ fn start_worker(kind: Kind, endpoint: &str) -> Script {
 }
 
 fn check(client: Kind, worker: Kind, endpoint: &str, numbers: Option<bool>) {
-    // A plain worker of 0.2 says its reply in two parts; whoever takes one message only gets them together.
+    // A plain worker of 0.2 sends its reply in two parts. A client that takes one message gets them together.
     let begin = if worker == Kind::Plain("0.2") { "FIRST " } else { "" };
     let expected: Vec<String> = (0..COUNT).map(|number| format!("{begin}REQUEST {number}")).collect();
     let case = format!("{client:?} -> {endpoint} -> {worker:?}");
@@ -74,7 +74,7 @@ fn check(client: Kind, worker: Kind, endpoint: &str, numbers: Option<bool>) {
                 let text = |number| call(number).frames().collect::<Vec<_>>().concat();
                 let replies = (0..COUNT).map(|number| String::from_utf8(text(number)).unwrap());
                 let replies: Vec<String> = replies.collect();
-                // 0.1 has no parts, and a plain broker passes on what a worker of 0.2 says as if it were whole.
+                // 0.1 has no parts, and a plain broker passes on each part of a 0.2 worker as a whole reply.
                 let is_lossy = numbers == Some(false) && version == Version::V01 && !begin.is_empty();
                 if !is_lossy {
                     assert_eq!(replies, expected, "{case} {version:?}");

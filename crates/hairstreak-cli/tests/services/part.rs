@@ -1,5 +1,5 @@
-//! A worker in a process of its own: this test binary, started again to run `the_part` alone. What it executes it writes to a file
-//! before it replies, so that the test knows of all of it.
+//! A worker in a process of its own: this test binary, started again to run only `the_part`. The worker writes each execution to a
+//! file before its reply, so that the test knows all executions.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -11,13 +11,13 @@ use std::time::Duration;
 use hairstreak::service::{MemoryStore, Worker, WorkerOptions};
 use hairstreak_testkit::BoundedChild;
 
-/// Set for a process that is to be a worker: where it writes to, how long a request takes in microseconds, its brokers.
+/// The variable that makes a process a worker: its file, the time of a request in microseconds, and its brokers.
 const PART: &str = "HAIRSTREAK_TEST_WORKER";
 
 /// A worker's process.
 pub struct Part(Child);
 
-/// What a worker wrote: it began with this request.
+/// The record of a worker that has begun a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
     pub request: String,
@@ -33,7 +33,7 @@ impl Part {
         Part(command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap())
     }
 
-    /// The process.
+    /// The process id.
     pub fn id(&self) -> u32 {
         self.0.id()
     }
@@ -46,12 +46,12 @@ impl Part {
     }
 }
 
-/// The process that is a worker. Run with the others it has nothing to do.
+/// The worker in its process. In an ordinary run of the tests it does nothing.
 #[test]
 fn the_part() {
     let Ok(words) = std::env::var(PART) else { return };
     thread::spawn(|| {
-        // A test that is gone waits for nobody.
+        // The worker ends with the test that started it.
         std::io::stdin().lines().for_each(drop);
         std::process::abort();
     });
@@ -74,7 +74,7 @@ fn the_part() {
     panic!("a worker ended: {result:?}");
 }
 
-/// What was executed so far, in order.
+/// The executions so far, in order.
 pub fn executions(log: &Path) -> Vec<Execution> {
     let text = std::fs::read_to_string(log).unwrap();
     let execution = |line: &str| {

@@ -1,4 +1,4 @@
-//! `Script`: majordomo.py in one of its roles, and the programs of this checkout as children that end with the test.
+//! `Script`: majordomo.py in one of its roles, and programs of this checkout, as child processes that end with the test.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -37,18 +37,18 @@ impl Script {
         line.trim_end().to_owned()
     }
 
-    /// Whether it has ended by itself.
+    /// Returns `true` if the process has ended by itself.
     pub fn is_gone(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
     }
 
-    /// kill -9, and waits until it is gone.
+    /// Kills the process with SIGKILL, and waits for its end.
     pub fn kill(mut self) {
         self.end();
     }
 
     fn end(&mut self) {
-        // It may be gone by itself.
+        // The process may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! `Daemon`: the program as it is started by hand, to run until a signal ends it.
+//! `Daemon`: the program, running until a signal ends it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
@@ -12,7 +12,7 @@ pub struct Daemon {
     stderr: BufReader<ChildStderr>,
 }
 
-/// How it ended, and what was still written.
+/// The end of the program, and the rest of its output.
 #[derive(Debug, PartialEq, Eq)]
 pub struct End {
     pub status: Option<i32>,
@@ -35,7 +35,7 @@ impl Daemon {
         Daemon { child, stdout, stderr }
     }
 
-    /// The endpoint of this part of it, which the next line names.
+    /// The endpoint of a part of the program, from the next line.
     pub fn place(&mut self, part: &str) -> String {
         let line = read_line(&mut self.stdout);
         let place = line.strip_prefix(part).and_then(|rest| rest.strip_prefix(" at "));
@@ -61,18 +61,18 @@ impl Daemon {
         message(&self.error_line()).to_owned()
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the program.
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Sends it a signal, and waits for its end.
+    /// Sends a signal, and waits for the end of the program.
     pub fn end_by(self, signal: Signal) -> End {
         self.signal(signal);
         self.end()
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the program.
     pub fn end(mut self) -> End {
         let (mut output, mut errors) = (String::new(), String::new());
         self.stdout.read_to_string(&mut output).unwrap();
@@ -83,7 +83,7 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It has ended already unless the test failed.
+        // The program has ended already unless the test failed.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,19 +1,19 @@
-//! `Network`: two network namespaces joined by a wire, so that one is another machine to the other. Needs root.
+//! `Network`: two network namespaces joined by a wire, so that each is another machine for the other. Needs root.
 
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Dropped, it removes both.
+/// Two namespaces, removed on drop.
 pub struct Network {
     name: String,
 }
 
 impl Network {
-    /// The address of each.
+    /// The address of each namespace.
     pub const NEAR: &str = "10.82.0.1";
     const FAR: &str = "10.82.0.2";
 
-    /// `name` says whose network this is.
+    /// A network with `name` in the names of its namespaces.
     pub fn new(name: &str) -> Network {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -43,18 +43,18 @@ impl Network {
 impl Drop for Network {
     fn drop(&mut self) {
         for namespace in [self.near(), self.far()] {
-            // The other goes even if one cannot.
+            // The second namespace is removed even if the first cannot be.
             let _ = Command::new("ip").args(["netns", "del", &namespace]).status();
         }
     }
 }
 
-/// The words in front of a command that is to run in a namespace.
+/// The words that run a command in a namespace.
 pub fn within(namespace: &str) -> [&str; 4] {
     ["ip", "netns", "exec", namespace]
 }
 
-/// The command, run in a namespace.
+/// A command that runs in a namespace.
 pub fn from_within(namespace: &str, command: &Command) -> Command {
     let [program, arguments @ ..] = within(namespace);
     let mut outer = Command::new(program);

@@ -1,4 +1,4 @@
-//! Processes under test: how they are given their input, how they end, and names that no other test has.
+//! Processes under test: their input, their end, and unique names.
 
 use std::fmt;
 use std::io::Write;
@@ -12,18 +12,18 @@ use hairstreak_testkit::BoundedChild;
 /// The program under test.
 pub const HAIRSTREAK: &str = env!("CARGO_BIN_EXE_hairstreak");
 
-/// How a command ended, and what it wrote.
+/// The end of a command, and its output.
 pub struct Outcome {
     pub status: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: String,
 }
 
-/// Gives a process its input, and waits for its end.
+/// Writes the input of a process, and waits for its end.
 pub fn end(mut child: Child, input: &[u8]) -> Outcome {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A process that has ended reads nothing more.
+    // A process that has ended reads no further input.
     let feeder = thread::spawn(move || drop(stdin.write_all(&input)));
     let output = child.end_with_output();
     feeder.join().unwrap();
@@ -59,7 +59,7 @@ impl Outcome {
     }
 }
 
-/// A name that no other test has.
+/// A unique name.
 pub fn unique(name: &str) -> String {
     static NEXT: AtomicU32 = AtomicU32::new(1);
     format!("{name}-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))

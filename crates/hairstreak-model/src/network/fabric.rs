@@ -1,7 +1,7 @@
-//! `Fabric`: a Data Vortex or a fat tree that carries the messages of a pipeline, with the times of its slots.
+//! `Fabric`: a Data Vortex or a fat tree that carries the messages of a pipeline, and its slot times.
 //!
-//! The networks themselves are `hairstreak-fabric`'s, and so are the times of the Data Vortex (`hairstreak_fabric::parameters`). The figures here are
-//! choices of ours, each with its reason; a topology may say others.
+//! `hairstreak-fabric` simulates the networks and has the times of the Data Vortex (`hairstreak_fabric::parameters`). The figures
+//! here are our choices, each with its reason. A topology file may set others.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,27 +11,27 @@ use hairstreak_fabric::parameters::{NETWORK_COUNT, SLOT_PICOSECONDS};
 use hairstreak_fabric::vortex::{Shape, ShapeError};
 use thiserror::Error;
 
-/// Bytes of a message that a cell of the Data Vortex carries: its payload is a word.
+/// Bytes of a message in a cell of the Data Vortex: its payload is a word.
 const CELL_BYTES: u64 = 8;
-/// The slot of the Data Vortex, the same as that of the fabric that programs attach to.
+/// The slot of the Data Vortex: the slot of the fabric that programs attach to.
 const CELL_SLOT: Duration = Duration::from_nanos(SLOT_PICOSECONDS / 1_000);
-/// Bytes of a message that a packet of the fat tree carries: the smallest unit of InfiniBand.
+/// Bytes of a message in a packet of the fat tree: the smallest unit of InfiniBand.
 const PACKET_BYTES: u64 = 256;
-/// The slot of the fat tree: 256 bytes and 26 of headers at 54.5 Gbit/s, which are the four lanes of FDR.
+/// The slot of the fat tree: 256 bytes and 26 bytes of headers at 54.5 Gbit/s, the rate of four lanes of FDR.
 const PACKET_SLOT: Duration = Duration::from_nanos(41);
 /// Hosts of the largest fat tree: four levels of switches with 18 ports down.
 pub const PORTS_MAX: u32 = 104_976;
-/// The work of a processor that sends or receives a message, in either fabric: it writes a descriptor or reads a completion.
+/// The CPU time to send or to receive a message, in both fabrics: the processor writes a descriptor or reads a completion.
 const OVERHEAD: Duration = Duration::from_nanos(200);
 
-/// Which fabric.
+/// The kind and the size of a fabric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FabricKind {
-    /// Data Vortices of that shape, [`NETWORK_COUNT`] side by side.
+    /// Data Vortices of this shape, [`NETWORK_COUNT`] side by side.
     Vortex(Shape),
-    /// A fat tree of FDR InfiniBand for so many hosts.
+    /// A fat tree of FDR InfiniBand.
     FatTree {
-        /// Hosts.
+        /// The number of hosts.
         ports: u32,
     },
 }
@@ -44,7 +44,7 @@ pub struct Fabric {
     overhead: Duration,
 }
 
-/// A fabric that cannot be.
+/// The error of an impossible fabric.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FabricError {
     /// The Data Vortex has no such shape.
@@ -53,7 +53,7 @@ pub enum FabricError {
     /// The tree has too few hosts, or too many.
     #[error("{0} ports: 1 to {PORTS_MAX} are needed")]
     Ports(u32),
-    /// A text that names no fabric.
+    /// A text that is the name of no fabric.
     #[error("\"{0}\" is no network; there are \"vortex HEIGHTSxANGLES\" and \"fat-tree PORTS\"")]
     Unknown(String),
     /// A slot that takes no time, or more than a second.
@@ -65,7 +65,7 @@ pub enum FabricError {
 }
 
 impl Fabric {
-    /// Data Vortices side by side, of so many heights (a power of two) and angles: `heights * angles` ports.
+    /// Data Vortices side by side, each with `heights * angles` ports. `heights` is a power of two.
     ///
     /// ```
     /// use hairstreak_model::Fabric;
@@ -79,7 +79,7 @@ impl Fabric {
         Ok(Fabric { kind, slot: CELL_SLOT, overhead: OVERHEAD })
     }
 
-    /// A fat tree for so many hosts.
+    /// A fat tree with `ports` hosts.
     pub fn fat_tree(ports: u32) -> Result<Fabric, FabricError> {
         if !(1..=PORTS_MAX).contains(&ports) {
             return Err(FabricError::Ports(ports));
@@ -87,7 +87,7 @@ impl Fabric {
         Ok(Fabric { kind: FabricKind::FatTree { ports }, slot: PACKET_SLOT, overhead: OVERHEAD })
     }
 
-    /// The same with another length of a slot.
+    /// Sets the length of a slot.
     pub fn with_slot(mut self, slot: Duration) -> Result<Fabric, FabricError> {
         if slot.is_zero() || slot > Duration::from_secs(1) {
             return Err(FabricError::Slot);
@@ -96,7 +96,7 @@ impl Fabric {
         Ok(self)
     }
 
-    /// The same with another time on a core, for each message and each end.
+    /// Sets the CPU time of a message at each end.
     pub fn with_overhead(mut self, overhead: Duration) -> Result<Fabric, FabricError> {
         if overhead > Duration::from_secs(1) {
             return Err(FabricError::Overhead);
@@ -105,12 +105,12 @@ impl Fabric {
         Ok(self)
     }
 
-    /// Which fabric it is.
+    /// The kind and the size.
     pub fn kind(&self) -> FabricKind {
         self.kind
     }
 
-    /// Ports that a pipeline may use.
+    /// The number of ports.
     pub fn port_count(&self) -> u32 {
         match self.kind {
             FabricKind::Vortex(shape) => shape.port_count(),
@@ -118,17 +118,17 @@ impl Fabric {
         }
     }
 
-    /// How long a slot takes.
+    /// The length of a slot.
     pub fn slot(&self) -> Duration {
         self.slot
     }
 
-    /// The time of a processor for a message, at each end.
+    /// The CPU time of a message at each end.
     pub fn overhead(&self) -> Duration {
         self.overhead
     }
 
-    /// Packets that a port may send in a slot.
+    /// The number of packets that a port may send in a slot.
     pub(crate) fn lane_count(&self) -> u32 {
         match self.kind {
             FabricKind::Vortex(_) => NETWORK_COUNT,
@@ -136,7 +136,7 @@ impl Fabric {
         }
     }
 
-    /// Packets of a message of that size: in a Data Vortex a header comes first.
+    /// The number of packets of a message of `size` bytes. In a Data Vortex a header packet comes first.
     pub(crate) fn packets_of(&self, size: u64) -> u64 {
         match self.kind {
             FabricKind::Vortex(_) => 1 + size.div_ceil(CELL_BYTES),
@@ -145,7 +145,7 @@ impl Fabric {
     }
 }
 
-/// As in `vortex 256x4`, heights and angles, or `fat-tree 1024`, ports.
+/// Parses heights and angles, as in `vortex 256x4`, or ports, as in `fat-tree 1024`.
 impl FromStr for Fabric {
     type Err = FabricError;
 

@@ -1,16 +1,16 @@
-//! `Network`: what the messages of a pipeline travel on.
+//! `Network`: the network that carries the messages of a pipeline.
 
 use super::fabric::Fabric;
 use super::links::Links;
 
-/// How messages get from one instance to the next.
+/// The network between the instances.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Network {
-    /// Without any cost but the pipeline's hop: what the equations assume.
+    /// No cost but the pipeline's hop, as the equations assume.
     #[default]
     Ideal,
-    /// Links whose costs were measured, such as tcp on this machine.
+    /// Links with measured costs, such as tcp on this machine.
     Links(Links),
-    /// A fabric that is simulated slot by slot.
+    /// A fabric, simulated slot by slot.
     Fabric(Fabric),
 }

@@ -1,7 +1,7 @@
-//! `Links`: what a message costs both ends of a link, by its size, as measured on a machine.
+//! `Links`: the measured costs of a message for both ends of a link, by size.
 //!
-//! A message that finds its link idle is written at once, and wakes the receiver: it costs a write, a read and two ends of a wake-up.
-//! Messages that follow closely are written together and read together, and cost far less each.
+//! A message on an idle link is written at once and wakes the receiver: it costs a write, a read and both ends of a wake-up.
+//! Messages that follow closely are written and read together. Each of them costs far less.
 //!
 //! ```text
 //!   cost of a message
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// The most sizes that are measured.
+/// The largest number of measured sizes.
 pub const SIZES_MAX: usize = 64;
 
 /// The costs of a message of one size, in nanoseconds.
@@ -29,7 +29,7 @@ pub struct LinkCost {
     pub send_ns: f64,
     /// The receiver's time on a core, for one of many messages.
     pub receive_ns: f64,
-    /// From the write of a message that travels alone to its arrival at a receiver that waits.
+    /// The time from the write of a message that travels alone to its arrival at a waiting receiver.
     pub latency_ns: f64,
 }
 
@@ -41,10 +41,10 @@ pub struct Links {
     gather_bytes: u64,
 }
 
-/// Costs that cannot be.
+/// The error of impossible costs.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum LinksError {
-    /// No size, or too many.
+    /// No sizes, or too many.
     #[error("{0} sizes; 1 to {SIZES_MAX} are needed")]
     Sizes(usize),
     /// Sizes out of order.
@@ -55,16 +55,16 @@ pub enum LinksError {
     Time {
         /// The size.
         size: u64,
-        /// Which of its times.
+        /// The key of the time.
         key: &'static str,
     },
 }
 
 impl Links {
-    /// Links with these costs, in ascending order of sizes. Costs in between are interpolated, costs beyond are those of the
-    /// nearest size plus the growth of the last two.
+    /// Links with these costs, in ascending order of sizes. [`Links::cost`] interpolates between two sizes, continues the line
+    /// of the last two sizes above the largest, and is constant below the smallest.
     ///
-    /// `gather` is how long a link gathers what follows a write, and `gather_bytes` are the bytes that are written before that time.
+    /// After a write a link gathers messages for the time `gather`, or until it holds `gather_bytes` bytes.
     pub fn new(costs: Vec<LinkCost>, gather: Duration, gather_bytes: u64) -> Result<Links, LinksError> {
         if costs.is_empty() || costs.len() > SIZES_MAX {
             return Err(LinksError::Sizes(costs.len()));
@@ -87,22 +87,22 @@ impl Links {
         Ok(Links { costs, gather, gather_bytes })
     }
 
-    /// The costs that were measured.
+    /// The measured costs.
     pub fn costs(&self) -> &[LinkCost] {
         &self.costs
     }
 
-    /// How long a link gathers what follows a write.
+    /// The time for which a link gathers messages after a write.
     pub fn gather(&self) -> Duration {
         self.gather
     }
 
-    /// Bytes that are written before [`Links::gather`] has passed.
+    /// The number of gathered bytes that a link writes before [`Links::gather`] has passed.
     pub fn gather_bytes(&self) -> u64 {
         self.gather_bytes
     }
 
-    /// The cost of a message of that size.
+    /// The cost of a message of `size` bytes.
     ///
     /// ```
     /// use hairstreak_model::{LinkCost, Links};
@@ -127,7 +127,7 @@ impl Links {
         };
         let (low, high) = (&self.costs[low], &self.costs[high]);
         let share = (size - low.size) as f64 / (high.size - low.size) as f64;
-        // Costs that shrink with the size are noise: beyond the last size they would become negative.
+        // A cost that shrinks with the size is noise. Above the last size it would become negative.
         let between = |low: f64, high: f64| (low + share * (high - low)).max(0.0);
         LinkCost {
             size,

@@ -1,4 +1,4 @@
-//! The networks that messages travel on between instances: nothing at all, links that were measured, or a simulated fabric.
+//! The networks between instances: an ideal network, links with measured costs, or a simulated fabric.
 
 mod fabric;
 mod kind;

@@ -1,7 +1,7 @@
-//! `Carriage`: messages on their way through a fabric, cut into packets, slot by slot.
+//! `Carriage`: the messages on their way through a fabric, cut into packets, slot by slot.
 //!
-//! Each port sends the packets of one message after the other, in a slot one into each of the networks side by side, and a packet that
-//! finds no room waits. A message has arrived when all its packets have. While nothing is on its way no slot passes.
+//! Each port sends its messages in order. In a slot it sends one packet into each of the networks side by side; a packet without
+//! room waits. A message has arrived when all its packets have. While no packet is on its way, no slot passes.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,7 @@ use hairstreak_fabric::{Network, Parallel};
 
 use crate::network::{Fabric, FabricKind};
 
-/// The role of a message for its sender.
+/// A server and a number: the message for that server, or results acknowledged to the source. The carriage does not read it.
 pub(super) type Parcel = (usize, u64);
 
 pub(super) struct Carriage {
@@ -24,7 +24,7 @@ pub(super) struct Carriage {
     active: Vec<usize>,
     flights: Vec<Flight>,
     free: Vec<usize>,
-    /// The slots in which a port had packets to send, of the port that had most.
+    /// The number of slots in which the busiest port had packets to send.
     busiest_slots: u64,
 }
 
@@ -39,7 +39,7 @@ struct Port {
     busy_slots: u64,
 }
 
-/// The rest of a message that has not entered yet.
+/// The packets of a message that have not entered the network yet.
 struct Outgoing {
     to: usize,
     flight: usize,
@@ -53,7 +53,7 @@ struct Flight {
 }
 
 impl Carriage {
-    /// The fabric, empty. `None`: it is none that can be, which [`Fabric`] has ruled out.
+    /// An empty fabric. `None` for an impossible fabric, which [`Fabric`] excludes.
     pub(super) fn new(fabric: &Fabric) -> Option<Carriage> {
         let network = match fabric.kind() {
             FabricKind::Vortex(shape) => {
@@ -76,7 +76,7 @@ impl Carriage {
         })
     }
 
-    /// A message of so many packets wants to go from port to port.
+    /// Queues a message of `packets` packets at port `from`.
     pub(super) fn send(&mut self, now: u64, from: usize, to: usize, packets: u64, parcel: Parcel) {
         if self.next().is_none() {
             self.next_slot_at = now.next_multiple_of(self.slot_ns);
@@ -93,12 +93,12 @@ impl Carriage {
         self.ports[from].outgoing.push_back(Outgoing { to, flight: place, packets });
     }
 
-    /// When the next slot begins, while something is on its way.
+    /// The start of the next slot. `None` while no packet is on its way.
     pub(super) fn next(&self) -> Option<u64> {
         (!self.active.is_empty() || self.network.packet_count() > 0).then_some(self.next_slot_at)
     }
 
-    /// A slot passes. `arrive` is called with each message that is complete at the end of the slot, and that time.
+    /// Simulates one slot. Calls `arrive` with the end of the slot and each message that is then complete.
     pub(super) fn step(&mut self, mut arrive: impl FnMut(u64, Parcel)) {
         let Carriage { network, ports, active, flights, free, busiest_slots, lane_count, .. } = self;
         active.retain(|from| {
@@ -129,14 +129,14 @@ impl Carriage {
         });
     }
 
-    /// For how long the busiest port has had packets to send, in nanoseconds.
+    /// The time for which the busiest port had packets to send, in nanoseconds.
     pub(super) fn busiest_ns(&self) -> u64 {
         self.busiest_slots * self.slot_ns
     }
 }
 
 impl Switches {
-    /// Whether the packet has entered.
+    /// Returns `true` if the packet has entered.
     fn inject(&mut self, from: u32, to: u32, flight: usize) -> bool {
         match self {
             Switches::Vortex(switches) => switches.inject(from, to, flight).is_ok(),
@@ -163,7 +163,7 @@ impl Switches {
 mod tests {
     use super::*;
 
-    /// When messages arrive that are sent at these times, from port 0 to port 5.
+    /// The number and the arrival of each message sent from port 0 to port 5. `sent` has times and packets.
     fn arrivals(fabric: Fabric, sent: &[(u64, u64)]) -> Vec<(u64, u64)> {
         let mut carriage = Carriage::new(&fabric).unwrap();
         let mut arrived = Vec::new();

@@ -1,13 +1,13 @@
-//! `Cores`: the processor time of a machine, shared evenly by all that work.
+//! `Cores`: the CPU time of a machine, shared evenly by all running jobs.
 //!
-//! With `n` jobs on `c` cores each goes on at the rate `min(1, c / n)`. So one *virtual* clock runs for all of them, and a job that needs `w` ns is
-//! done when the virtual clock has advanced by `w`: a heap of these times is all there is to keep (processor sharing; Kleinrock,
-//! Queueing Systems II, section 4.4).
+//! With `n` jobs on `c` cores each job runs at the rate `min(1, c / n)`. One *virtual* clock runs at this rate for all jobs, and a job
+//! of `w` ns is done when the virtual clock has advanced by `w`. The only state is a heap of these times (processor sharing;
+//! Kleinrock, Queueing Systems II, section 4.4).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Virtual nanoseconds that are taken for equal: less than the rounding of a real one.
+/// The rounding error of virtual times, in nanoseconds: less than the rounding of a real time.
 const ROUNDING: f64 = 1e-3;
 
 pub(super) struct Cores {
@@ -15,7 +15,7 @@ pub(super) struct Cores {
     /// The virtual time, at the real time `at`.
     virtual_ns: f64,
     at: u64,
-    /// When jobs are done in virtual time (the bits of a positive number keep its order), and whose they are.
+    /// The virtual end of each job, and its owner. The bits of positive floating-point numbers sort as the numbers do.
     jobs: BinaryHeap<Reverse<(u64, usize)>>,
 }
 
@@ -30,7 +30,7 @@ impl Cores {
 
     fn advance(&mut self, now: u64) {
         if self.jobs.is_empty() {
-            // Nothing works, so that the clock may begin anew: small numbers are exact.
+            // Without jobs the clock restarts at zero, because small numbers are exact.
             self.virtual_ns = 0.0;
         } else {
             self.virtual_ns += (now - self.at) as f64 * self.rate();
@@ -38,20 +38,20 @@ impl Cores {
         self.at = now;
     }
 
-    /// `owner` has work of so many nanoseconds, from `now` on.
+    /// Starts a job of `work_ns` nanoseconds for `owner` at `now`.
     pub(super) fn start(&mut self, now: u64, owner: usize, work_ns: u64) {
         self.advance(now);
         self.jobs.push(Reverse(((self.virtual_ns + work_ns as f64).to_bits(), owner)));
     }
 
-    /// When the next job is done, if no other starts before.
+    /// The end of the next job, if no other job starts before.
     pub(super) fn next(&self) -> Option<u64> {
         let Reverse((done, _)) = self.jobs.peek()?;
         let left = (f64::from_bits(*done) - self.virtual_ns).max(0.0);
         Some(self.at + (left / self.rate() - ROUNDING).ceil() as u64)
     }
 
-    /// The owner of a job that is done by `now`.
+    /// Removes a job that is done by `now`. Returns its owner.
     pub(super) fn take_done(&mut self, now: u64) -> Option<usize> {
         self.advance(now);
         let Reverse((done, owner)) = *self.jobs.peek()?;
@@ -67,7 +67,7 @@ impl Cores {
 mod tests {
     use super::*;
 
-    /// When each of these jobs, all started at 0, is done.
+    /// The end and the owner of each of these jobs, all started at 0.
     fn done(cores: u32, work: &[u64]) -> Vec<(u64, usize)> {
         let mut cores = Cores::new(cores);
         work.iter().enumerate().for_each(|(owner, work)| cores.start(0, owner, *work));
@@ -84,7 +84,7 @@ mod tests {
     fn jobs_share_the_cores_evenly() {
         assert_eq!(done(2, &[1_000, 2_000]), [(1_000, 0), (2_000, 1)], "one core each");
         assert_eq!(done(1, &[1_000, 1_000]), [(2_000, 0), (2_000, 1)], "half a core each");
-        // Together until 3,000, when the short one is done; then 1,000 are left for one alone, and another one.
+        // All share until 3,000, when the short job is done. Then each of the two others has 1,000 left and a core of its own.
         assert_eq!(done(2, &[2_000, 3_000, 3_000]), [(3_000, 0), (4_000, 1), (4_000, 2)]);
     }
 

@@ -1,7 +1,7 @@
 //! `Engine`: the events of a simulation, in order of their times.
 //!
-//! Invariants: time never goes back; what falls on the same instant happens in the order in which it was planned; each message is in one
-//! place: on its way, in a queue, or in a server's hands.
+//! Invariants: time never goes back; events of one instant happen in the order in which they were planned; each message is in one
+//! place: on its way, in a queue, or in a server.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -18,7 +18,7 @@ use crate::distribution::mix;
 use crate::network::{LinkCost, Network};
 use crate::pipeline::{Pipeline, Routing, Window};
 
-/// The server that begins every message.
+/// The server that starts each message.
 const SOURCE: usize = 0;
 /// The seeds of arrivals and of random routing.
 const ARRIVAL_STREAM: u64 = u64::MAX;
@@ -29,17 +29,17 @@ const ROUTING_STREAM: u64 = u64::MAX - 1;
 enum Event {
     /// A message reaches the queue of a server.
     Arrive { server: usize, message: u64 },
-    /// A server goes on with its message.
+    /// A server continues with its message.
     Continue { server: usize },
-    /// A link writes the messages that it has gathered.
+    /// A link writes its gathered messages.
     Flush { server: usize, link: usize },
-    /// The source hears that so many results have come.
+    /// An acknowledgement of `count` results reaches the source.
     Acknowledge { count: u64 },
-    /// A message comes to the source.
+    /// A message arrives at the source.
     Come,
 }
 
-/// The state of a link: the messages that it has written, and those that it gathers.
+/// The state of a link: the time of its last write, and the messages that it gathers.
 #[derive(Clone, Default)]
 struct Link {
     written_at: Option<u64>,
@@ -47,9 +47,9 @@ struct Link {
     gathered: Vec<u64>,
 }
 
-/// The network.
+/// The state of the network.
 enum Carrier {
-    /// They arrive after that time.
+    /// Messages arrive after this time, in nanoseconds.
     Hop(u64),
     Links(LinksState),
     Fabric {
@@ -62,7 +62,7 @@ enum Carrier {
 struct LinksState {
     cost: LinkCost,
     gather: u64,
-    /// Messages that are written before `gather` has passed.
+    /// The number of gathered messages that are written before `gather` has passed.
     gather_count: u64,
     links: Vec<Link>,
 }
@@ -81,7 +81,7 @@ pub(super) struct Engine<'a> {
     carrier: Carrier,
     routing_rng: Rng,
     arrival_rng: Rng,
-    /// Messages that came and wait for the source, by the time when they came.
+    /// Arrival times of the messages that wait for the source.
     backlog: VecDeque<u64>,
     came: u64,
     unacknowledged: u64,
@@ -119,7 +119,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Until the last result is there. Returns when that is.
+    /// Simulates until the last result. Returns its time.
     pub(super) fn run(&mut self) -> u64 {
         self.due.push_back(Event::Come);
         while (self.tally.ended.len() as u64) < self.messages {
@@ -146,7 +146,7 @@ impl<'a> Engine<'a> {
         &self.layout
     }
 
-    /// For how long the busiest port of the fabric had packets to send, in nanoseconds.
+    /// The time for which the busiest port of the fabric had packets to send, in nanoseconds.
     pub(super) fn busiest_port_ns(&self) -> u64 {
         match &self.carrier {
             Carrier::Fabric { carriage, .. } => carriage.busiest_ns(),
@@ -154,7 +154,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Goes to the time of what comes next. Returns whether anything does.
+    /// Advances the time to the next event, end of work or slot. Returns `false` if there is none.
     fn pass_time(&mut self) -> bool {
         let event_at = self.events.peek().map(|Reverse((at, ..))| *at);
         let work_at = self.cores.as_ref().and_then(Cores::next);
@@ -229,7 +229,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The next message comes to the source; if there is always one, all have.
+    /// The next message arrives at the source. In a saturated run all messages arrive at once.
     fn come(&mut self) {
         match self.load.arrivals {
             Arrivals::Saturated => self.came = self.messages,
@@ -253,7 +253,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// The source takes its next message, if there is one and the window is open.
+    /// The source takes its next message, if there is one and the window is open. Returns whether it has taken one.
     fn begin(&mut self) -> bool {
         let next = self.tally.began.len() as u64;
         let is_there = match self.load.arrivals {
@@ -277,7 +277,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    /// A server takes the next message of its queue, if there is one.
+    /// A server takes the next message of its queue. Returns `false` if the queue is empty.
     fn take(&mut self, server: usize) -> bool {
         let now = self.now;
         let own = &mut self.layout.servers[server];
@@ -293,7 +293,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    /// A server does what comes next, until that takes time.
+    /// A server runs its phases until one of them takes time.
     fn advance(&mut self, server: usize) {
         loop {
             let is_sink = self.step_of(server).role == Role::Sink;
@@ -303,7 +303,7 @@ impl<'a> Engine<'a> {
                 Phase::Idle => false,
                 Phase::Receive => {
                     own.phase = Phase::Wait;
-                    // Two stretches of work are one event.
+                    // Two adjacent times of work are one event.
                     let work = if parts.wait == 0 { std::mem::take(&mut own.parts.work) } else { 0 };
                     let cost = self.receive_cost(server);
                     self.works(server, work + cost)
@@ -348,7 +348,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Work of so many nanoseconds begins. Returns whether the server goes on at once.
+    /// A server begins `work_ns` nanoseconds of work. Returns `true` if the server continues at once.
     fn works(&mut self, server: usize, work_ns: u64) -> bool {
         self.tally.work_ns += work_ns as f64;
         match &mut self.cores {
@@ -360,7 +360,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A time passes. Returns whether the server goes on at once.
+    /// A server waits for `time_ns` nanoseconds. Returns `true` if the server continues at once.
     fn waits(&mut self, server: usize, time_ns: u64) -> bool {
         if time_ns > 0 {
             self.plan(time_ns, Event::Continue { server });
@@ -368,7 +368,7 @@ impl<'a> Engine<'a> {
         time_ns == 0
     }
 
-    /// A server wants what its step shares. Returns whether it has it, or needs nothing.
+    /// A server asks for the shared resource of its step. Returns `true` if the server holds it, or needs none.
     fn locks(&mut self, server: usize) -> bool {
         let own = &mut self.layout.servers[server];
         let step = &mut self.layout.steps[own.step];
@@ -402,7 +402,7 @@ impl<'a> Engine<'a> {
         true
     }
 
-    /// The message has left. Returns whether the server has another one.
+    /// The message has left. Returns `true` if the server has taken another one.
     fn takes_another(&mut self, server: usize) -> bool {
         let own = &mut self.layout.servers[server];
         own.busy_ns += self.now - own.busy_since;
@@ -414,7 +414,7 @@ impl<'a> Engine<'a> {
         has_another
     }
 
-    /// A server sleeps: what its links have gathered is written.
+    /// A server sleeps: its links write their gathered messages.
     fn rest(&mut self, server: usize) {
         while let Some(link) = self.layout.servers[server].gathering.pop() {
             self.flush(server, link);
@@ -438,7 +438,7 @@ impl<'a> Engine<'a> {
         &self.layout.steps[self.layout.servers[server].step]
     }
 
-    /// The instance of the next step that gets a server's message; none while none has room.
+    /// The instance of the next step that gets a server's message. `None` while no instance has room.
     fn choose(&mut self, server: usize) -> Option<usize> {
         let own = &self.layout.servers[server];
         let next = &self.layout.steps[own.step + 1];
@@ -465,7 +465,7 @@ impl<'a> Engine<'a> {
         Some(first + place)
     }
 
-    /// A server begins to send to `target`. Returns the work that sending is.
+    /// A server begins to send to `target`. Returns the work of sending, in nanoseconds.
     fn turn_to(&mut self, server: usize, target: usize) -> u64 {
         let now = self.now;
         self.layout.servers[target].coming += 1;
@@ -491,7 +491,7 @@ impl<'a> Engine<'a> {
         debt + cost
     }
 
-    /// The work that it is to receive a server's message, and what it owes.
+    /// The work to receive a server's message, and the server's debt.
     fn receive_cost(&mut self, server: usize) -> u64 {
         let own = &mut self.layout.servers[server];
         let was_idle = std::mem::take(&mut own.was_idle);
@@ -504,7 +504,7 @@ impl<'a> Engine<'a> {
         std::mem::take(&mut own.debt) + cost
     }
 
-    /// The place of the link between two servers.
+    /// The index of the link between two servers.
     fn link(&self, server: usize, target: usize) -> usize {
         let own = &self.layout.servers[server];
         own.first_link + target - self.layout.steps[own.step + 1].first
@@ -550,7 +550,7 @@ impl<'a> Engine<'a> {
         links.links[link].written_at.is_none_or(|at| self.now >= at + links.gather)
     }
 
-    /// A link writes all that it has gathered at once.
+    /// A link writes its gathered messages together.
     fn flush(&mut self, server: usize, link: usize) {
         let Carrier::Links(links) = &mut self.carrier else { return };
         let gathered = std::mem::take(&mut links.links[link].gathered);
@@ -566,7 +566,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// A result is there, in the hands of the sink.
+    /// The sink has a result.
     fn end(&mut self, sink: usize) {
         let message = self.layout.servers[sink].message;
         self.tally.in_flight.change(self.now, -1);
@@ -595,7 +595,7 @@ impl<'a> Engine<'a> {
 }
 
 impl LinksState {
-    /// Whether a message would be written at once.
+    /// Returns `true` if a message would be written at once.
     fn is_idle(&self, link: usize, now: u64) -> bool {
         let link = &self.links[link];
         link.gathered.is_empty() && link.written_at.is_none_or(|at| now >= at + self.gather)

@@ -1,4 +1,4 @@
-//! `Layout`: the steps that messages pass and the servers of each, numbered through.
+//! `Layout`: the steps that messages pass, and their servers, numbered over all steps.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::pipeline::{Pipeline, Stage, Wiring};
 pub(super) enum Role {
     Source,
     Stage(usize),
-    /// Between two stages.
+    /// A hub between two stages.
     Hub,
     Sink,
 }
@@ -20,25 +20,25 @@ pub(super) enum Role {
 /// Identical servers that share messages.
 pub(super) struct Step {
     pub(super) role: Role,
-    /// The place of its first server.
+    /// The index of the first server.
     pub(super) first: usize,
     pub(super) count: usize,
     pub(super) times: Times,
-    /// Whose turn it is, where all senders take the turn together.
+    /// The next server in turn, if all senders share one turn.
     pub(super) turn: usize,
     /// Senders that wait for room, in order.
     pub(super) blocked: VecDeque<usize>,
-    /// The server that holds the shared resource, and the servers that wait for it.
+    /// The server that holds the shared resource, and the servers that wait for the resource.
     pub(super) holder: Option<usize>,
     pub(super) lock_queue: VecDeque<usize>,
-    /// From here messages take the pipeline's hop to the next step.
+    /// `true` if messages take the pipeline's hop to the next step.
     pub(super) hops: bool,
 }
 
 pub(super) struct Layout {
     pub(super) steps: Vec<Step>,
     pub(super) servers: Vec<Server>,
-    /// Whether all senders of a step take turns together: behind a hub they do.
+    /// `true` if all senders of a step share one turn, as behind a hub.
     pub(super) shares_turn: bool,
 }
 
@@ -74,7 +74,7 @@ impl Layout {
         for step in 0..steps.len() - 1 {
             let (own, next) = (&steps[step], steps[step + 1].count);
             for (place, server) in servers[own.first..own.first + own.count].iter_mut().enumerate() {
-                // Senders that all began at the first instance would follow each other from one to the next for ever.
+                // If all senders began at the first instance, they would stay together on their way from instance to instance.
                 server.turn = place % next;
                 server.first_link = links;
                 links += next;

@@ -1,28 +1,28 @@
-//! `Load`: the messages that a simulated pipeline is given.
+//! `Load`: the messages of a simulated run.
 
 use crate::network::Network;
 use crate::pipeline::{Pipeline, Wiring};
 
-/// Messages that are simulated one by one. Any more follow at the rate of these.
+/// Default for the number of messages that are simulated one by one. Further messages follow at the rate of these.
 pub const EXACT_MESSAGES_MAX: u64 = 100_000;
-/// Messages and steps that are simulated one by one, so that a long pipeline takes no longer than a short one.
+/// The largest product of messages and steps. With this bound a long pipeline takes no longer to simulate than a short one.
 const STEPS_MAX: u64 = 1_000_000;
-/// Packets of a fabric that are simulated one by one: some seconds where all ports are in each other's way.
+/// The largest number of simulated packets of a fabric: some seconds if all ports are in each other's way.
 const PACKETS_MAX: u64 = 5_000_000;
-/// Each instance has so many messages at least, unless that would be too many packets.
+/// Messages that each instance has at least, unless these are too many packets.
 const ROUNDS_MIN: u64 = 4;
-/// However long a message is, so many are simulated.
+/// The number of messages that are simulated for any message size.
 const MESSAGES_MIN: u64 = 100;
 
-/// When messages come.
+/// The arrival times of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Arrivals {
-    /// As soon as there is room: what the pipeline can do at most.
+    /// As soon as there is room. The rate of the run is then the highest that the pipeline can reach.
     #[default]
     Saturated,
-    /// By chance, so many a second on average (a Poisson process).
+    /// At random times (a Poisson process).
     Poisson {
-        /// Messages a second.
+        /// The average number of messages a second.
         per_s: f64,
     },
 }
@@ -30,26 +30,26 @@ pub enum Arrivals {
 /// The messages of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Load {
-    /// How many.
+    /// The number of messages.
     pub messages: u64,
-    /// Bytes of each.
+    /// Bytes of each message.
     pub size: u64,
-    /// When they come.
+    /// The arrival times.
     pub arrivals: Arrivals,
-    /// Where all random numbers begin.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// How many are simulated one by one, at most.
+    /// The largest number of messages that are simulated one by one.
     pub exact_messages_max: u64,
 }
 
 impl Load {
-    /// So many messages of 100 bytes that come as soon as there is room.
+    /// A number of messages of 100 bytes that arrive as soon as there is room.
     pub fn of(messages: u64) -> Load {
         let exact_messages_max = EXACT_MESSAGES_MAX;
         Load { messages, size: 100, arrivals: Arrivals::Saturated, seed: 1, exact_messages_max }
     }
 
-    /// How many of them are simulated one by one.
+    /// The number of messages that are simulated one by one.
     pub(super) fn exact_messages(&self, pipeline: &Pipeline) -> u64 {
         let stages = pipeline.stages().len() as u64;
         let instances: u64 = pipeline.stages().iter().map(|stage| u64::from(stage.instances)).sum();
@@ -59,7 +59,7 @@ impl Load {
         self.messages.min(self.exact_messages_max).min(affordable)
     }
 
-    /// Packets that one message is on its way through the pipeline, on all links together.
+    /// The number of packets of one message on its way through the pipeline, on all links together.
     fn packets(&self, pipeline: &Pipeline) -> u64 {
         match pipeline.network() {
             Network::Fabric(fabric) => (pipeline.stages().len() as u64 + 1) * fabric.packets_of(self.size),
@@ -67,14 +67,14 @@ impl Load {
         }
     }
 
-    /// How many simulations of this load together take not much longer than one of the longest: at least two.
+    /// The number of simulations of this load that together take about as long as the longest allowed simulation. At least two.
     pub(crate) fn affordable_count(&self, pipeline: &Pipeline) -> usize {
         let packets = (self.exact_messages(pipeline) * self.packets(pipeline)).max(1);
         (2 * PACKETS_MAX / packets).max(2) as usize
     }
 }
 
-/// Whether hubs are steps of their own: where nothing costs anything, they only decide who has the next turn.
+/// Returns `true` if hubs are steps of their own. A hub that costs nothing only decides which instance is next in turn.
 pub(super) fn has_hubs(pipeline: &Pipeline) -> bool {
     pipeline.wiring() == Wiring::Hub && matches!(pipeline.network(), Network::Links(_))
 }

@@ -6,12 +6,13 @@
 //!      +------------------- acknowledgements <-----------------+         with a window
 //! ```
 //!
-//! A server (an instance, a hub, either end) takes a message from its queue, receives it, works or waits, takes its turn at what its stage
-//! shares, chooses the next instance, and sends. It waits where no instance has room. Work shares the cores of the machine
-//! evenly. Times are whole nanoseconds, random numbers follow from a seed, ties are decided by order: the same input has the same result.
+//! A server (an instance, a hub, the source or the sink) takes a message from its queue, receives it, works or waits, holds the shared
+//! resource of its stage in turn, chooses the next instance, and sends. While no instance has room, the server is blocked. Work shares
+//! the cores of the machine evenly. Times are whole nanoseconds, random numbers follow from a seed, and events of one instant keep
+//! their order: the same input has the same result.
 //!
-//! Reading order: `load` (what comes), `layout` (who there is), `server`, `engine` (the events), `cores`, `carriage` (the fabric), `tally`
-//! (what is counted), [`Simulation`].
+//! Reading order: `load` (the messages), `layout` (steps and servers), `server`, `engine` (the events), `cores`, `carriage` (the fabric),
+//! `tally` (the counts), [`Simulation`].
 
 mod carriage;
 mod cores;

@@ -1,4 +1,4 @@
-//! `Server`: one instance, hub or end, and where it is with the message in its hands.
+//! `Server`: one instance, hub or end, and the phase of its current message.
 //!
 //! ```text
 //!   Idle -> Receive -> Wait -> Work -> Lock -> SerialWait -> SerialWork -> Unlock -> Route -> Send -> Idle, or the next message
@@ -10,25 +10,25 @@ use std::collections::VecDeque;
 
 use crate::distribution::Distribution;
 
-/// The cost of a message for a server, on average, in nanoseconds.
+/// The average cost of a message for a server, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
-    /// To receive and to send, at work.
+    /// Work to receive and to send.
     pub(super) ends_work: f64,
-    /// To receive and to send, waiting.
+    /// Waiting to receive and to send.
     pub(super) ends_wait: f64,
-    /// To process, at work; it varies.
+    /// Work to process, which varies.
     pub(super) process_work: f64,
-    /// To process, waiting; it varies.
+    /// Waiting to process, which varies.
     pub(super) process_wait: f64,
-    /// The part of all this that only one server of the step can do at a time. It comes last.
+    /// The share of all these times in which the server holds the shared resource of its step. This part comes last.
     pub(super) serial_share: f64,
-    /// How late a wait ends.
+    /// The delay at the end of a wait.
     pub(super) wake_up: f64,
     pub(super) distribution: Distribution,
 }
 
-/// The cost of a message, in nanoseconds.
+/// The cost of one message, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Parts {
     pub(super) wait: u64,
@@ -38,7 +38,7 @@ pub(super) struct Parts {
 }
 
 impl Times {
-    /// The parts of a message whose processing takes `factor` times the average.
+    /// The cost of a message whose processing takes `factor` times the average.
     pub(super) fn parts(&self, factor: f64) -> Parts {
         let work = self.ends_work + factor * self.process_work;
         let wait = self.ends_wait + factor * self.process_wait;
@@ -53,7 +53,7 @@ impl Times {
     }
 }
 
-/// The next thing that a server does with its message.
+/// The next step of a server with its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
     Idle,
@@ -71,23 +71,23 @@ pub(super) enum Phase {
 pub(super) struct Server {
     pub(super) step: usize,
     pub(super) queue: VecDeque<u64>,
-    /// Messages on their way to it.
+    /// Messages on their way to the server.
     pub(super) coming: u64,
     pub(super) message: u64,
     pub(super) phase: Phase,
     pub(super) parts: Parts,
-    /// Whether its message woke it up.
+    /// `true` if the message woke the server.
     pub(super) was_idle: bool,
-    /// Where its message goes.
+    /// The server that the message goes to.
     pub(super) target: usize,
-    /// Whose turn it is, where senders take turns for themselves.
+    /// The next receiver in turn, if each sender has its own turn.
     pub(super) turn: usize,
-    /// Work beside its messages that is still to be done, in nanoseconds.
+    /// Work in addition to the messages, which the server still has to do, in nanoseconds.
     pub(super) debt: u64,
-    /// The place of its first link to the next step, and those of its links that gather.
+    /// The index of the first link to the next step, and the indexes of the links that gather.
     pub(super) first_link: usize,
     pub(super) gathering: Vec<usize>,
-    /// Since when it is busy, and since when it waits for room.
+    /// The start of the current busy time, and the start of the current wait for room.
     pub(super) busy_since: u64,
     pub(super) blocked_since: Option<u64>,
     pub(super) busy_ns: u64,
@@ -116,12 +116,12 @@ impl Server {
         }
     }
 
-    /// Messages that wait for it.
+    /// The number of messages that wait for the server.
     pub(super) fn waiting(&self) -> u64 {
         self.coming + self.queue.len() as u64
     }
 
-    /// Messages that wait for it or are in its hands.
+    /// The number of messages that wait for the server, including its current one.
     pub(super) fn load(&self) -> u64 {
         self.waiting() + u64::from(self.phase != Phase::Idle)
     }

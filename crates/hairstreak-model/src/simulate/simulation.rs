@@ -1,4 +1,4 @@
-//! `Simulation`: what a simulated run came to, and what held it up.
+//! `Simulation`: the outcome of a simulated run, and its bottleneck.
 
 use serde::Serialize;
 
@@ -9,59 +9,59 @@ use super::tally::Level;
 use crate::network::Network;
 use crate::pipeline::Pipeline;
 
-/// How far below the busiest part another one may be and still be named, if it is the likelier cause.
+/// The largest distance from the busiest part at which a likelier cause is named as the bottleneck.
 const TOLERANCE: f64 = 0.05;
-/// Where messages come by chance, nothing is a bottleneck that is busy for less of the time.
+/// With random arrivals, a part that is busy for less than this share of the time is no bottleneck.
 const BUSY_MIN: f64 = 0.9;
 
-/// The outcome of N messages.
+/// The outcome of a simulated run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Simulation {
-    /// How many there were.
+    /// The number of messages.
     pub messages: u64,
-    /// How many of them were simulated one by one; the others follow at the steady rate.
+    /// The number of messages that were simulated one by one. The others follow at the steady rate.
     pub exact_messages: u64,
-    /// From the first one's start to the last one's result, in seconds.
+    /// The time from the start of the first message to the result of the last, in seconds.
     pub makespan_s: f64,
-    /// `messages / makespan_s`; none where that takes no time at all.
+    /// `messages / makespan_s`. `None` if the run takes no time.
     pub predicted_per_s: Option<f64>,
-    /// Results a second while the pipeline is full: those of the middle half.
+    /// Results a second while the pipeline is full: the rate of the middle half of the messages.
     pub steady_per_s: Option<f64>,
-    /// From the source to the sink. Where the source is faster than the stages, mostly waiting.
+    /// The time of a message from the source to the sink. If the source is faster than the stages, most of this time is waiting.
     pub latency: Latency,
-    /// Messages between the source and the sink.
+    /// The number of messages between the source and the sink.
     pub in_flight: Depth,
-    /// Cores that are busy, on average.
+    /// The average number of busy cores.
     pub cores_busy: f64,
     /// Source, stages, hubs and sink, in the order in which messages pass them.
     pub stations: Vec<Station>,
-    /// The cause that holds the rate.
+    /// The part that limits the rate.
     pub bottleneck: Bottleneck,
 }
 
-/// How long messages take, in seconds.
+/// The distribution of the latency of messages, in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Latency {
-    /// On average.
+    /// The mean.
     pub mean_s: f64,
-    /// Half of them take no longer.
+    /// The median.
     pub p50_s: f64,
-    /// 9 of 10 take no longer.
+    /// The 90th percentile.
     pub p90_s: f64,
-    /// 99 of 100 take no longer.
+    /// The 99th percentile.
     pub p99_s: f64,
-    /// 999 of 1,000 take no longer.
+    /// The 99.9th percentile.
     pub p999_s: f64,
-    /// The longest.
+    /// The maximum.
     pub max_s: f64,
 }
 
-/// How many messages are somewhere.
+/// The number of messages at a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Depth {
-    /// On average over time.
+    /// The average over time.
     pub mean: f64,
-    /// At most.
+    /// The maximum.
     pub max: u64,
 }
 
@@ -70,37 +70,37 @@ pub struct Depth {
 pub struct Station {
     /// The stage's name, or `source`, `hub before NAME`, `sink`.
     pub name: String,
-    /// How many there are.
+    /// The number of instances.
     pub instances: u32,
-    /// The part of the time in which each is at work, on average.
+    /// The part of the time for which an instance is at work, on average.
     pub busy: f64,
-    /// The part of the time in which each waits for room behind it.
+    /// The part of the time for which an instance waits for room in the next station, on average.
     pub blocked: f64,
-    /// Messages that wait for it, those on their way to it included.
+    /// Messages that wait for the station, including the messages on their way to it.
     pub waiting: Depth,
 }
 
-/// The cause that holds the rate of a pipeline.
+/// The part that limits the rate of a pipeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "what", content = "name")]
 pub enum Bottleneck {
     /// The machine's cores.
     Cores,
-    /// A resource that the instances of that stage share.
+    /// The resource that the instances of this stage share.
     Serial(String),
-    /// The instances of that stage.
+    /// The instances of this stage.
     Stage(String),
-    /// A hub or an end.
+    /// A hub, the source or the sink.
     Hub(String),
     /// A port of the fabric.
     Network,
     /// The window.
     Window,
-    /// Nothing: messages come more slowly than all this could take them.
+    /// None of these: the pipeline keeps up with its arrivals.
     Input,
 }
 
-/// Passes `load` through `pipeline`.
+/// Simulates `load` on `pipeline`.
 ///
 /// ```
 /// use hairstreak_model::{Distribution, Load, Pipeline, Stage, Times, simulate};
@@ -138,12 +138,12 @@ pub fn simulate(pipeline: &Pipeline, load: &Load) -> Simulation {
     }
 }
 
-/// Between two results of the middle half.
+/// The mean time between two results of the middle half.
 fn interval_ns(ended: &[u64]) -> f64 {
     let (first, last) = (ended.len() / 4, ended.len() * 3 / 4);
     match (ended.get(first), ended.get(last)) {
         (Some(from), Some(to)) if last > first => (to - from) as f64 / (last - first) as f64,
-        // One message or two: from the start to the end.
+        // One or two messages: the whole run.
         _ => ended.last().map_or(0.0, |end| *end as f64 / ended.len() as f64),
     }
 }
@@ -200,8 +200,8 @@ fn stations(pipeline: &Pipeline, engine: &Engine<'_>, end: u64) -> Vec<Station> 
     stations
 }
 
-/// Of all that is nearly as busy as the busiest, the likeliest cause: where the cores have no time left, everything else
-/// looks busy; behind a full window there is a busy stage.
+/// The likeliest cause among the parts that are nearly as busy as the busiest. `causes` is ordered by likelihood: when the cores
+/// have no time left, all other parts look busy, and a full window has a busy stage behind it.
 fn bottleneck(
     pipeline: &Pipeline,
     load: &Load,

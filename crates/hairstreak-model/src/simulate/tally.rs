@@ -1,6 +1,6 @@
-//! `Tally`: what is counted while messages pass: how many wait or are on their way, how long each takes, and when results come.
+//! `Tally`: the counts of a simulation: messages that wait or are in flight, latencies, and times of results.
 
-/// A number that changes with time: its mean and its maximum.
+/// A number that changes with time, with its mean and its maximum.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Level {
     now: u64,
@@ -21,7 +21,7 @@ impl Level {
         self.max
     }
 
-    /// From the beginning to `end`.
+    /// The mean from 0 to `end`.
     pub(super) fn mean(&self, end: u64) -> f64 {
         let area = self.area + self.now as f64 * end.saturating_sub(self.since) as f64;
         if end == 0 { 0.0 } else { area / end as f64 }
@@ -30,19 +30,20 @@ impl Level {
 
 /// The counts of the whole pipeline.
 pub(super) struct Tally {
-    /// Messages that wait, step by step.
+    /// Waiting messages of each step.
     pub(super) waiting: Vec<Level>,
     pub(super) in_flight: Level,
-    /// When each message began, in order.
+    /// The start of each message, in order.
     pub(super) began: Vec<u64>,
-    /// How long each took, and when its result came, in the order of results.
+    /// The latency of each message, in the order of results.
     pub(super) latencies: Vec<u64>,
+    /// The time of each result, in order.
     pub(super) ended: Vec<u64>,
-    /// Work done on cores.
+    /// CPU time, of all servers together.
     pub(super) work_ns: f64,
-    /// For how long the source could not send because of the window.
+    /// The time for which the full window stopped the source.
     pub(super) window_ns: u64,
-    /// For how long what a step shares was held, step by step.
+    /// The time for which the shared resource of each step was held.
     pub(super) held_ns: Vec<u64>,
 }
 

@@ -1,5 +1,6 @@
 //! A relay on event loops: `cargo run --release -p hairstreak-transport --example relay -- tcp://127.0.0.1:7000 vortex://lab/0:5672` accepts at the
-//! first endpoint and passes each connection's bytes to the second, until its standard input ends. So a client that knows no fabric reaches one.
+//! first endpoint and passes the bytes of each connection to the second, until its standard input ends. A client without support for
+//! fabrics can reach a fabric this way.
 
 mod relay;
 

@@ -1,13 +1,13 @@
-//! `Relay`: the bytes of one connection leave on another connection, of another loop, both ways.
+//! `Relay`: passes the bytes of a connection to another connection, on another loop, in both directions.
 //!
 //! ```text
 //!   client --> loop 0: accepted --Bytes--> loop 1: onward --> server
 //!                                <--Written--
 //! ```
 //!
-//! Each side hands on at most [`WINDOW`] bytes that its partner has not written; then it reads no more until the partner says what it
-//! has written. So a server that stops reading stops the client, and the memory of a pair stays within its bound. Nothing
-//! is copied: large reads are handed on as slices of the read buffer.
+//! Each side hands on at most [`WINDOW`] bytes that its partner has not written. Then it stops reading until the partner reports
+//! written bytes. A server that stops reading therefore stops the client, and the memory of a pair is bounded. No bytes
+//! are copied: large reads are handed on as slices of the read buffer.
 
 use std::io;
 use std::sync::Arc;
@@ -17,31 +17,31 @@ use hairstreak_transport::Stream;
 use hairstreak_transport::event_loop::{Address, Context, End, Protocol};
 use thiserror::Error;
 
-/// Bytes that a side may have handed on and its partner has not written.
+/// The largest number of bytes that a side has handed on and its partner has not written.
 pub const WINDOW: usize = 256 * 1024;
-/// The partner is told of so many written bytes at once.
+/// The number of written bytes after which the partner is told.
 const TOLD_BYTES_MIN: u64 = WINDOW as u64 / 4;
-/// Bytes shorter than this are copied into the outgoing buffer.
+/// Shorter bytes are copied into the outgoing buffer.
 const SHARE_SIZE: usize = 4096;
 
 /// Starts the connection onward.
 pub type Connect = Arc<dyn Fn() -> io::Result<Stream> + Send + Sync>;
 
-/// What the two sides say to each other.
+/// A message between the two sides.
 pub enum Mail {
-    /// The onward side is connected, and lives here.
+    /// The onward side is connected. This is its connection.
     Connected(Address),
-    /// Write these.
+    /// Bytes to write.
     Bytes(Bytes),
-    /// So many bytes are written.
+    /// The number of bytes that were written.
     Written(u64),
-    /// No more bytes follow.
+    /// The last bytes were sent.
     End,
-    /// This side is over.
+    /// The connection of this side has ended.
     Gone,
 }
 
-/// Why a relay ends a connection.
+/// The reason for which a relay ends a connection.
 #[derive(Debug, Error)]
 pub enum RelayError {
     /// The onward connection could not be started.
@@ -52,13 +52,13 @@ pub enum RelayError {
 /// One side of a relay.
 pub struct Relay {
     partner: Option<Address>,
-    /// The accepted side: how to connect onward.
+    /// Starts the onward connection. Only the accepted side has it.
     connect: Option<Connect>,
     /// Bytes handed on and not known to be written.
     under_way: usize,
-    /// Of the bytes written here, those the partner was told of.
+    /// The number of written bytes that the partner was told of.
     told: u64,
-    /// The peer, and the partner, send nothing more.
+    /// `true` after the last bytes of the peer, and of the partner.
     input_ended: bool,
     output_ended: bool,
 }
@@ -79,7 +79,7 @@ impl Relay {
         }
     }
 
-    /// Hands on what is here, within the window.
+    /// Hands on the read bytes, within the window.
     fn hand_on(&mut self, context: &mut Context<'_, Relay, Mail>) {
         let Some(partner) = self.partner else { return context.pause() };
         loop {
@@ -99,7 +99,7 @@ impl Relay {
         }
     }
 
-    /// Tells the partner what is written, when it is enough or all that there was.
+    /// Tells the partner the number of written bytes, if there are enough, or if all bytes are written.
     fn tell_written(&mut self, context: &mut Context<'_, Relay, Mail>) {
         let written = context.connection.output.written_bytes();
         let untold = written - self.told;
@@ -109,7 +109,7 @@ impl Relay {
         }
     }
 
-    /// Both directions have ended: the connection is over once all is written.
+    /// Ends the connection after the last written byte, if both directions have ended.
     fn close_if_over(&self, context: &mut Context<'_, Relay, Mail>) {
         if self.input_ended && self.output_ended && context.connection.input.unread().is_empty() {
             context.close();

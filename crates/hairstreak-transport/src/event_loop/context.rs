@@ -58,7 +58,7 @@ impl<P, M> Context<'_, P, M> {
         self.loops.loop_count()
     }
 
-    /// Reads no more until [`Context::resume`]; the peer is slowed.
+    /// Stops reading until [`Context::resume`]. The peer is slowed.
     pub fn pause(&mut self) {
         self.connection.pause();
         self.wish.resumes = false;

@@ -51,7 +51,7 @@ impl<P> Listening<P> {
         self.listener.endpoint()
     }
 
-    /// Watches the listener no more.
+    /// Stops watching the listener.
     pub fn unwatch(self, poller: &Poller) {
         if self.is_watched {
             poller.remove(&self.listener);

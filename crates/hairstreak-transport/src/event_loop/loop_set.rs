@@ -46,7 +46,7 @@ impl<L> LoopSet<L> {
         self.counts.iter().map(|count| count.load(Relaxed))
     }
 
-    /// The loop for a new connection: the one that is asked for, or the one with the fewest connections. Counts the connection.
+    /// The loop for a new connection: the requested loop, or the loop with the fewest connections. Counts the connection.
     pub fn place(&self, loop_index: Option<usize>) -> usize {
         let fewest = || {
             let counts = self.connection_counts().enumerate();

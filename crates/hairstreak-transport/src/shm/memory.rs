@@ -72,7 +72,7 @@ impl SharedMemory {
         SharedMemory::open_with(file, size, ProtFlags::READ | ProtFlags::WRITE)
     }
 
-    /// As [`SharedMemory::open`], to read only.
+    /// Opens the memory as [`SharedMemory::open`] does, read-only.
     pub fn open_to_read(file: BorrowedFd<'_>, size: usize) -> Result<SharedMemory, SegmentError> {
         SharedMemory::open_with(file, size, ProtFlags::READ)
     }

@@ -131,8 +131,8 @@ impl Rings {
         self.reader.forgo();
     }
 
-    /// The owner looks no more, and the peer does not know: the next read that finds nothing asks. Returns whether
-    /// it did look.
+    /// The owner stops looking, and the peer does not know that yet: the next empty read asks the peer to ring. Returns `true`
+    /// if the owner was looking.
     pub fn leave_bell(&mut self) -> bool {
         std::mem::take(&mut self.owner_looks)
     }

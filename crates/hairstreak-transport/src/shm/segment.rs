@@ -108,7 +108,7 @@ unsafe impl RingMemory for RingView {
 /// from the source, which the peer may have changed.
 ///
 /// # Safety
-/// As `ptr::copy_nonoverlapping`, but that another process may write the shared bytes meanwhile.
+/// The requirements of `ptr::copy_nonoverlapping`, except that another process may write the shared bytes meanwhile.
 #[inline(never)]
 unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     // SAFETY: passed on.

@@ -103,7 +103,7 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::with_client_layer`], the accepting side.
+    /// Adds a layer on the accepting side, as [`Stream::with_client_layer`] does on the connecting side.
     pub fn with_server_layer(self, layer: &ServerLayer) -> Stream {
         match layer {
             ServerLayer::Plain => self,
@@ -114,7 +114,7 @@ impl Stream {
         }
     }
 
-    /// `next` comes before the first byte, and the outcome of the connect before that unless it is known.
+    /// Runs `next` before the first byte, after the outcome of the connect unless that is known.
     fn before(mut self, is_connected: bool, next: Next) -> Stream {
         match &mut self.way {
             Way::Establishing(establishing) => establishing.set_next(next),

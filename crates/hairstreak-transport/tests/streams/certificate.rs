@@ -1,4 +1,4 @@
-//! The certificates of the tests, which `scripts/test-certificates` makes, and the two sides' usual configurations.
+//! The certificates of the tests, made by `scripts/test-certificates`, and the usual configurations of both sides.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -33,7 +33,7 @@ pub fn server_options() -> TlsServerOptions {
     TlsServerOptions::new(identity("server.pem", "server.key"))
 }
 
-/// A server that wants certificates of its clients.
+/// A server that requires client certificates.
 pub fn server_asking(client_certificates: ClientCertificates) -> TlsServer {
     TlsServer::load(&TlsServerOptions { client_certificates, ..server_options() }).unwrap()
 }

@@ -1,4 +1,4 @@
-//! What every kind of stream does.
+//! The behaviour that all kinds of streams share.
 
 use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -35,7 +35,7 @@ fn bytes_cross_both_ways_at_once_and_the_ends_follow_them() {
 fn bytes_in_flight_at_the_end_of_writing_arrive_before_the_end() {
     for kind in Kind::ALL {
         let (mut client, mut server) = kind.ends();
-        // As much as goes without anybody reading.
+        // The bytes that fit without a reader.
         let mut sent = 0;
         while let count @ 1.. = client.write(&pattern(sent, 50_000)).unwrap() {
             sent += count;
@@ -69,7 +69,7 @@ fn a_side_that_never_sleeps_because_it_always_finds_something_to_read_goes_on() 
     let (mut busy, mut peer) = Kind::Rings.ends();
     let mut room = [MaybeUninit::uninit(); 1 << 14];
     for round in 0..2000 {
-        // Full: the peer rings when there is room again.
+        // The stream is full: the peer wakes the writer when there is room again.
         while busy.stream.write(&[IoSlice::new(&[0; 1 << 14])]).is_ok() {}
         peer.stream.read(&mut room).unwrap();
         assert_eq!(peer.stream.write(&[IoSlice::new(&[round as u8])]).unwrap(), 1);

@@ -1,4 +1,4 @@
-//! Peers that go away: at every step of establishing, and in the middle of traffic, killed.
+//! Peers that disappear: at every step of the handshake, or killed in the middle of traffic.
 
 use std::io::{ErrorKind, Read};
 use std::process::{Command, Stdio};
@@ -9,10 +9,10 @@ use hairstreak_transport::{Endpoint, IpcAddress, Stream};
 use crate::end::{End, pattern};
 use crate::kind::Kind;
 
-/// How many steps one end takes before it goes.
+/// The largest number of steps of an end before it goes.
 const STEPS: usize = 6;
 
-/// The error of an end whose peer goes after `steps` steps, or `None` if they were established by then.
+/// The error of an end whose peer goes after `steps` steps. `None` if both ends were established by then.
 fn error_after(kind: Kind, steps: usize, client_goes: bool) -> Option<ErrorKind> {
     let (client, server) = kind.listen().ends();
     let (mut goes, mut stays) = if client_goes { (client, server) } else { (server, client) };
@@ -24,7 +24,7 @@ fn error_after(kind: Kind, steps: usize, client_goes: bool) -> Option<ErrorKind>
     match stays.establish_by_events() {
         Err(error) => Some(error.kind()),
         Ok(()) => {
-            // Both sides were content before one of them went; that ends the stream.
+            // Both sides were established before one of them went. The stream ends.
             let _ = stays.read_to_end();
             None
         }
@@ -42,12 +42,12 @@ fn a_peer_that_goes_while_establishing_leaves_an_error_and_no_one_waiting() {
     }
 }
 
-/// The words of the parent: where to connect to.
+/// The variable with the place to connect to.
 const PLACE: &str = "HAIRSTREAK_TEST_PLACE";
-/// So many bytes the victim writes.
+/// The number of bytes that the victim writes.
 const WRITTEN: usize = 3000;
 
-/// Connects to the place that the environment names, writes, says so, and waits for its end. Does nothing otherwise.
+/// Connects to the place in the environment, writes, reports that, and waits for its end. Without the variable it does nothing.
 #[test]
 fn a_victim() {
     let Ok(place) = std::env::var(PLACE) else { return };
@@ -69,7 +69,7 @@ fn a_victim() {
     let _ = std::io::stdin().read(&mut [0]);
 }
 
-/// Kills a process that has written. Returns what was read of it, and what came behind.
+/// Kills a process that has written. Returns the number of bytes read, and the event after them.
 fn killed(kind: Kind) -> (usize, std::io::Result<()>) {
     let place = kind.listen();
     let name = match place.listener.endpoint() {
@@ -104,7 +104,7 @@ fn what_a_killed_process_wrote_is_read_and_then_its_end() {
         let (received, end) = killed(kind);
         assert_eq!(received, WRITTEN, "{kind:?}");
         match kind {
-            // The process did not say that it ends: more may have been meant to follow.
+            // The process did not announce its end: further bytes may have been intended.
             Kind::Tls => assert_eq!(end.unwrap_err().kind(), ErrorKind::UnexpectedEof),
             Kind::Tcp | Kind::Ipc | Kind::Rings | Kind::Vortex => end.unwrap(),
         }

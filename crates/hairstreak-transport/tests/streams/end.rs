@@ -1,4 +1,4 @@
-//! One end of a stream, driven as its owner has to: by edges, and by the rules at the head of `Stream` alone.
+//! One end of a stream, driven as an owner must drive it: by edges, and only by the rules at the head of `Stream`.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_transport::{Established, Interest, Poller, Stream};
 
-/// An event that is due comes within this, however busy the machine is.
+/// The time limit of an event, on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
 
 /// A stream and a poller that watches it.
@@ -26,13 +26,13 @@ impl End {
         End { stream, poller, readable: true, writable: true, peer_ended: false }
     }
 
-    /// Whether the stream reads and writes.
+    /// Tries to establish the stream. Returns `true` if it is established.
     pub fn establish(&mut self) -> io::Result<bool> {
         self.look(Duration::ZERO);
         Ok(self.stream.establish()? == Established::Done)
     }
 
-    /// Establishes, asleep between the events.
+    /// Establishes the stream, asleep between the events.
     pub fn establish_by_events(&mut self) -> io::Result<()> {
         self.look(Duration::ZERO);
         while self.stream.establish()? != Established::Done {
@@ -41,7 +41,7 @@ impl End {
         Ok(())
     }
 
-    /// Takes what events there are. Returns whether there was one.
+    /// Takes the pending events. Returns `true` if there was one.
     fn look(&mut self, timeout: Duration) -> bool {
         let mut had_event = false;
         let is_shared = self.stream.is_shared();
@@ -59,7 +59,7 @@ impl End {
         had_event
     }
 
-    /// Writes from `bytes` what there is room for. Returns how many it took.
+    /// Writes as many of `bytes` as there is room for. Returns the number of written bytes.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let (head, tail) = bytes.split_at(bytes.len() / 3);
         self.flush()?;
@@ -89,7 +89,7 @@ impl End {
         Ok(())
     }
 
-    /// Reads once, at most `size` bytes; `None` when there are none now, none at all at the end.
+    /// Reads once, at most `size` bytes. `None` if there are none yet; an empty result is the end.
     pub fn read(&mut self, size: usize) -> io::Result<Option<Vec<u8>>> {
         if !self.readable {
             return Ok(None);
@@ -110,8 +110,8 @@ impl End {
         }
     }
 
-    /// Sends `to_send` bytes of the pattern, then that there are no more; receives `to_receive` of the peer's, then
-    /// that there are no more. Sleeps whenever neither goes on, and expects an event then.
+    /// Sends `to_send` bytes of the pattern and the end; receives `to_receive` bytes of the peer and its end. Sleeps
+    /// while neither direction progresses, and expects an event then.
     pub fn exchange(&mut self, to_send: usize, to_receive: usize, mut random: fastrand::Rng) {
         let (mut sent, mut received, mut is_over) = (0, 0, false);
         let mut has_ended = false;
@@ -137,7 +137,7 @@ impl End {
         self.flush_all();
     }
 
-    /// Sends what waits within the stream.
+    /// Sends the bytes that wait within the stream.
     pub fn flush_all(&mut self) {
         while self.stream.has_unsent() {
             self.flush().unwrap();
@@ -147,8 +147,8 @@ impl End {
         }
     }
 
-    /// Writes the pattern, at most `max` bytes, until nothing is taken for `stopped_after`. Returns how many bytes were
-    /// taken.
+    /// Writes the pattern, at most `max` bytes, until the stream takes no bytes for `stopped_after`. Returns the number of
+    /// written bytes.
     pub fn write_until_stopped(&mut self, max: usize, stopped_after: Duration) -> usize {
         let mut sent = 0;
         while sent < max {
@@ -161,7 +161,7 @@ impl End {
         sent
     }
 
-    /// Writes the pattern as long as `goes_on`, then ends.
+    /// Writes the pattern while `goes_on` is true, then ends.
     pub fn write_while(&mut self, goes_on: impl Fn() -> bool) {
         let mut sent = 0;
         while goes_on() {
@@ -174,7 +174,7 @@ impl End {
         self.end_output();
     }
 
-    /// Writes all of it.
+    /// Writes all of `bytes`.
     pub fn write_all(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let count = self.write(bytes).unwrap();
@@ -186,13 +186,13 @@ impl End {
         self.flush_all();
     }
 
-    /// Says that no more follows.
+    /// Ends this side.
     pub fn end_output(&mut self) {
         self.stream.shutdown_write();
         self.flush_all();
     }
 
-    /// The next bytes that come.
+    /// The next received bytes.
     pub fn read_some(&mut self) -> Vec<u8> {
         loop {
             match self.read(5000).unwrap() {
@@ -202,7 +202,7 @@ impl End {
         }
     }
 
-    /// The bytes that come within `time`; `None`: there are none.
+    /// The bytes received within `time`. `None` if there are none.
     pub fn read_for(&mut self, time: Duration) -> Option<Vec<u8>> {
         let deadline = Instant::now() + time;
         loop {
@@ -217,7 +217,7 @@ impl End {
         }
     }
 
-    /// Reads to the end. Returns how many bytes of the pattern came, and what came behind them.
+    /// Reads to the end. Returns the number of bytes of the pattern, and the event after them.
     pub fn read_to_end(&mut self) -> (usize, io::Result<()>) {
         let mut received = 0;
         loop {
@@ -234,8 +234,8 @@ impl End {
     }
 }
 
-/// Bytes that tell where in the stream they are. Copied from a table, because a loop over bytes takes long where nothing is
-/// optimized.
+/// Bytes that depend on their place in the stream. They are copied from a table, because a loop over bytes is slow without
+/// optimization.
 pub fn pattern(start: usize, count: usize) -> Vec<u8> {
     static ROWS: LazyLock<Vec<[u8; 256]>> =
         LazyLock::new(|| (0..=255).map(|mask| std::array::from_fn(|at| at as u8 ^ mask)).collect());

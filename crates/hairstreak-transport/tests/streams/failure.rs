@@ -1,4 +1,4 @@
-//! A loop that fails says so.
+//! A loop that fails reports it.
 
 use std::convert::Infallible;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! The agreement on shared memory, with strangers on the other side: they hurt nobody and leave no descriptor behind.
+//! The agreement on shared memory, with strangers on the other side: they do no harm and leave no descriptor behind.
 
 use std::io::{ErrorKind, IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -39,8 +39,8 @@ fn pass(stranger: &UnixStream, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) {
     );
 }
 
-/// The error that comes of what the stranger did last. A process that another test is about to start has a copy of the stranger's descriptor for an
-/// instant, so that an end may come late.
+/// The error caused by the last action of the stranger. A process that another test is about to start has a copy of the stranger's
+/// descriptor for an instant, so that an end may be seen late.
 fn error_of(stream: &mut Stream) -> HandoverError {
     let error = until("an error", || match stream.establish() {
         Err(error) => Ok(error),
@@ -53,7 +53,7 @@ fn is_waiting(stream: &mut Stream) -> bool {
     stream.establish().unwrap() == Established::WaitsToRead
 }
 
-/// A descriptor whose copies can be seen to be gone.
+/// A descriptor that shows whether copies of it are left.
 struct Marked {
     descriptor: UnixStream,
     other: UnixStream,
@@ -66,7 +66,7 @@ impl Marked {
         Marked { descriptor, other }
     }
 
-    /// Whether nobody has it when this side's own is closed, but for a process that is about to start.
+    /// Closes this side's descriptor, and waits until no copy is left. A process that is about to start may have one for an instant.
     fn sees_the_end(self) -> bool {
         drop(self.descriptor);
         until("an end", || (&self.other).read(&mut [0])) == 0
@@ -100,7 +100,7 @@ fn a_stranger_that_says_nothing_or_too_little_is_waited_for_until_it_goes() {
     }
 }
 
-/// What the taker makes of a preamble and descriptors, which is what it answers, too.
+/// The result of the taker for a preamble and descriptors, which is also its answer.
 fn refusal(preamble: &[u8; 16], descriptors: &[BorrowedFd<'_>]) -> Refusal {
     let (mut taker, mut stranger) = taker();
     if descriptors.is_empty() {
@@ -160,7 +160,7 @@ fn descriptors_that_come_beside_doorbells_are_not_taken() {
     assert_eq!(taker.establish().unwrap(), Established::Done);
     let marked = Marked::new();
     pass(&stranger, b"bell", &[marked.descriptor.as_fd()]);
-    // More than enough reads in vain to have the doorbell's bytes taken off the socket.
+    // Enough empty reads for the stream to take the doorbell's bytes off the socket.
     for _ in 0..100 {
         assert!(taker.read(&mut [MaybeUninit::uninit(); 10]).is_err());
     }

@@ -1,5 +1,5 @@
-//! Held output: what a protocol puts in behind a mark leaves when it is released, in order, over every kind of stream, and the
-//! loop sleeps until then.
+//! Held output: bytes after a mark leave when the mark is released, in order, over every kind of stream. The loop sleeps until
+//! then.
 
 use std::convert::Infallible;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -11,19 +11,19 @@ use rustix::time::{ClockId, clock_gettime};
 use crate::end::End;
 use crate::kind::Kind;
 
-/// Nothing came for so long: it is held.
+/// Output that does not arrive for this time is held.
 const HELD_AFTER: Duration = Duration::from_millis(300);
 
-/// The processor time that the loop had used, told by the protocol.
+/// The CPU time of the loop, reported by the protocol.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
-    /// All the input was handled.
+    /// After the whole input.
     Handled(Address, Duration),
-    /// Bytes have left.
+    /// After bytes have left.
     Written(Duration),
 }
 
-/// Answers each byte by itself. A digit is a ticket: the answers from it on are held. `q` closes, and `!` drops what is held.
+/// Echoes each byte. A digit is a ticket: the answers from it on are held. `q` closes, and `!` drops held answers.
 struct Holding {
     tell: Sender<Told>,
 }
@@ -57,7 +57,7 @@ impl Protocol for Holding {
         let bytes = context.connection.input.unread().to_vec();
         context.connection.input.consume(bytes.len());
         bytes.iter().for_each(|byte| self.answer(*byte, context));
-        // A test that ends does not listen any more.
+        // A test that ends no longer listens.
         let _ = self.tell.send(Told::Handled(context.address(), used_time()));
         Ok(())
     }
@@ -72,12 +72,12 @@ impl Protocol for Holding {
     }
 }
 
-/// The processor time of this thread.
+/// The CPU time of this thread.
 fn used_time() -> Duration {
     clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap()
 }
 
-/// A client of a loop that holds, and what the protocol tells. The client goes first: the loop waits for its end.
+/// A client of a loop that holds output, and the reports of the protocol. The client is dropped first: the loop waits for its end.
 struct Bench {
     client: End,
     loops: EventLoops<Holding>,
@@ -97,7 +97,7 @@ impl Bench {
         Bench { client, loops, told }
     }
 
-    /// Sends `bytes`, waits until they are handled, and says how much time the loop had used then.
+    /// Sends `bytes` and waits until they are handled. Returns the CPU time of the loop at that time.
     fn send(&mut self, bytes: &[u8]) -> (Address, Duration) {
         self.client.write_all(bytes);
         loop {
@@ -147,7 +147,7 @@ fn what_is_behind_a_mark_leaves_when_it_is_released_and_the_loop_sleeps_until_th
             }
         }
         assert!(last - used_before < HELD_AFTER, "the loop was at work for {:?}", last - used_before);
-        // Bytes that are put in now wait behind all marks.
+        // Further bytes wait behind all marks.
         bench.send(b"i");
         handle.release(address, 6);
         bench.expect(b"2ef2g");

@@ -1,4 +1,4 @@
-//! TLS with another implementation at the other side: OpenSSL, as Python has it.
+//! TLS with another implementation at the other side: OpenSSL, in Python.
 
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -12,7 +12,7 @@ use crate::end::{End, pattern};
 use crate::kind::Kind;
 
 const VERSIONS: [(&str, &str); 2] = [("TLSv1_3", "TLSv1.3"), ("TLSv1_2", "TLSv1.2")];
-/// More than the buffers on the way take, so that both sides find no room at times.
+/// More than the buffers on the way hold, so that both sides run out of room at times.
 const SIZE: usize = 3_000_000;
 
 /// Python at the other side.
@@ -45,7 +45,7 @@ impl Python {
     }
 }
 
-/// This side's ends need not be told apart: each shows a certificate, and speaks `spoken`.
+/// The client of this side. Client and server have the same certificate requirements, and both speak `spoken`.
 fn client_layer() -> ClientLayer {
     ClientLayer::Tls(client_with(&TlsClientOptions {
         identity: Some(identity("client.pem", "client.key")),

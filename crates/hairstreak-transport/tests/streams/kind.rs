@@ -1,4 +1,4 @@
-//! The kinds of streams, and how two ends of each come about.
+//! The kinds of streams, and pairs of connected ends of each kind.
 
 use std::io;
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use hairstreak_transport::{ClientLayer, Endpoint, IpcAddress, Listener, ServerLa
 use crate::certificate;
 use crate::end::End;
 
-/// What carries a stream's bytes.
+/// The carrier of a stream's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Tcp,
@@ -30,7 +30,7 @@ static FABRIC: LazyLock<String> = LazyLock::new(|| {
     name
 });
 
-/// A listener and what it takes to connect to it.
+/// A listener, and the place to connect to.
 pub struct Place {
     pub listener: Listener,
     kind: Kind,
@@ -76,7 +76,7 @@ impl Kind {
     }
 }
 
-/// What it takes to connect to a place.
+/// A place to connect to, with its configuration.
 #[derive(Clone)]
 pub struct Connector {
     endpoint: Endpoint,
@@ -88,7 +88,7 @@ impl Connector {
         Ok(self.connect_plain()?.with_client_layer(&self.kind.client_layer()))
     }
 
-    /// Without what lies between the socket and the bytes.
+    /// Connects without the layer between the socket and the bytes.
     pub fn connect_plain(&self) -> io::Result<Stream> {
         match &self.endpoint {
             Endpoint::Tcp(address) => {
@@ -112,7 +112,7 @@ impl Place {
         self.connector().connect().unwrap()
     }
 
-    /// The next connection, which is on its way.
+    /// The next accepted connection.
     pub fn accept(&self) -> Stream {
         until("a connection", || self.listener.accept().unwrap())
     }

@@ -1,5 +1,5 @@
-//! Streams of every kind: what they have in common, how each is established and ends, TLS, the relay on event loops, and output
-//! that is held there.
+//! Streams of every kind: their common behaviour, their handshakes and ends, TLS, the relay on event loops, and held output on
+//! event loops.
 
 mod certificate;
 mod conformance;

@@ -1,4 +1,4 @@
-//! Memory that a thread has allocated and not freed, to see what a connection keeps.
+//! The memory that a thread has allocated and not freed: the memory that a connection keeps.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -14,7 +14,7 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 fn count(size: isize) {
-    // A thread that is ending has no counter, and nobody asks.
+    // A thread that is ending has no counter, and needs none.
     let _ = HELD.try_with(|held| {
         held.set(held.get() + size);
         let _ = HELD_MAX.try_with(|held_max| held_max.set(held_max.get().max(held.get())));
@@ -36,7 +36,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Bytes that `act` allocated in this thread and did not free, and the most that it held at any time.
+/// Bytes that `act` allocated in this thread and did not free, and the peak of these bytes.
 pub fn held_by(act: impl FnOnce()) -> (isize, isize) {
     let before = HELD.get();
     HELD_MAX.set(before);

@@ -1,4 +1,4 @@
-//! `Middle`: both sockets of a connection end here, so that a test passes bytes on as it likes: a few at a time, changed, or not at all.
+//! `Middle`: stands between both sockets of a connection, so that a test passes bytes on: a few at a time, changed, or not at all.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -21,7 +21,7 @@ pub struct Way {
     pub passed: usize,
     /// Passing ends before this byte.
     pub stop_at: usize,
-    /// The bit that is changed: of which byte, and which of its eight.
+    /// The changed bit: the place of its byte, and its place in the byte.
     pub flipped_bit: Option<(usize, u8)>,
 }
 
@@ -35,15 +35,15 @@ impl Middle {
         (client_end.with_client_layer(client), middle, server_end.with_server_layer(server))
     }
 
-    /// Passes at most `max` bytes on each way. Returns how many.
+    /// Passes on at most `max` bytes in each direction. Returns their number.
     pub fn pass(&mut self, max: usize) -> usize {
         self.up.pass(max) + self.down.pass(max)
     }
 
-    /// Has both sides establish, with at most `max` bytes passed on between their steps. Returns whether they are established
-    /// when nothing more comes.
+    /// Lets both sides establish, with at most `max` bytes passed on between their steps, until no byte arrives. Returns `true` if
+    /// both are established then.
     ///
-    /// Errors: a side's own.
+    /// Errors: the error of a side.
     pub fn establish(
         &mut self,
         client: &mut Stream,
@@ -65,13 +65,13 @@ impl Way {
         Way { from, to, passed: 0, stop_at: usize::MAX, flipped_bit: None }
     }
 
-    /// Passes at most `max` bytes on. Returns how many.
+    /// Passes on at most `max` bytes. Returns their number.
     pub fn pass(&mut self, max: usize) -> usize {
         let mut bytes = vec![0; max.min(self.stop_at - self.passed)];
         let count = match self.from.read(&mut bytes) {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
-            // The side has gone with bytes unread.
+            // The receiver has closed its socket with unread bytes.
             Err(error) if error.kind() == ErrorKind::ConnectionReset => 0,
             Err(error) => panic!("{error}"),
         };

@@ -1,5 +1,5 @@
 //! The relay of `examples/relay`: bytes pass between connections of two loops over every kind of stream, a side that stops
-//! reading stops the other, and whichever side dies, nothing hangs.
+//! reading stops the other, and nothing hangs after the death of either side.
 
 #[path = "../../examples/relay/relay.rs"]
 mod protocol;
@@ -14,13 +14,13 @@ use self::protocol::Relay;
 use crate::end::End;
 use crate::kind::{Connector, Kind, Place};
 
-/// Bytes that may lie between a client and a server that does not read: the relay's window, its buffers, and what the
-/// kernel keeps for two connections, which grows up to some MiB a socket.
+/// The largest number of bytes between a client and a server that does not read: the relay's window, its buffers, and the
+/// buffers of the kernel for two connections, which grow up to some MiB a socket.
 const ON_THE_WAY_MAX: usize = 48 << 20;
-/// No event for so long: the client is stopped.
+/// A client without an event for this time is stopped.
 const STOPPED_AFTER: Duration = Duration::from_millis(200);
 
-/// A relay, and the place that it passes to.
+/// A relay, and its destination.
 struct Bench {
     loops: EventLoops<Relay>,
     client_place: Connector,
@@ -131,7 +131,7 @@ fn whichever_side_dies_the_other_sees_the_end_and_nothing_is_left() {
                     drop(server);
                     client
                 };
-                // The end, or an error: a connection that breaks says so.
+                // The end of the stream, or the error of a broken connection.
                 let _ = left.read_to_end();
                 drop(left);
                 bench.wait_until_over();
@@ -203,7 +203,7 @@ fn a_stream_that_is_not_established_in_time_or_beyond_the_bound_is_closed() {
 }
 
 fn not_established_in_time(bench: &Bench) {
-    // A stranger that says nothing where shared memory or TLS is to be agreed on.
+    // A stranger that sends nothing during the agreement on shared memory or TLS.
     let mut stranger = End::new(bench.client_place.connect_plain().unwrap());
     let (received, _) = stranger.read_to_end();
     assert_eq!(received, 0);

@@ -1,5 +1,5 @@
-//! Strangers at the door of a TLS server: garbage, half a handshake, a handshake without end. They learn an alert or see the end, cost
-//! little, and keep nobody else waiting.
+//! Strangers at a TLS server: garbage, half a handshake, an endless handshake. They get an alert or the end, cost little, and delay no
+//! other client.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -111,7 +111,7 @@ fn a_handshake_without_end_is_cut_off_and_held_to_64_kib() {
     assert!(held_max < 64 * 1024, "{held_max} bytes held");
 }
 
-/// Whether a client is accepted that shows so many certificates.
+/// Returns `true` if a client with this number of certificates is accepted.
 fn is_accepted(certificate_count: usize) -> bool {
     let mut chain = std::fs::read(path("client.pem")).unwrap();
     for _ in 1..certificate_count {
@@ -138,7 +138,7 @@ fn a_long_chain_of_certificates_is_taken_up_to_the_bound() {
     assert!(taken.is_sorted_by(|one, next| one >= next) && taken[0] && !taken[taken.len() - 1], "{taken:?}");
 }
 
-/// Sends back what comes.
+/// Echoes its input.
 struct Echo;
 
 impl Protocol for Echo {
@@ -181,7 +181,7 @@ fn strangers_that_stop_in_the_middle_of_the_handshake_hold_their_own_connection_
             stranger
         })
         .collect();
-    // A client is served beside them.
+    // Meanwhile a client is served.
     let mut client = End::new(connector.connect().unwrap());
     client.establish_by_events().unwrap();
     for round in 0..100 {
@@ -190,7 +190,7 @@ fn strangers_that_stop_in_the_middle_of_the_handshake_hold_their_own_connection_
     }
     for mut stranger in strangers {
         let mut answer = Vec::new();
-        // The end, or a reset where bytes were left unread.
+        // The end, or a reset if bytes were left unread.
         let _ = stranger.read_to_end(&mut answer);
         assert!(answer.is_empty(), "{answer:?}");
     }

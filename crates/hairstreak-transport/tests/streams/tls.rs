@@ -1,4 +1,4 @@
-//! TLS: who is accepted and who is refused, configuration, bytes changed or cut on the way, and the memory of a connection at rest.
+//! TLS: accepted and refused peers, configuration, bytes changed or cut on the way, and the memory of an idle connection.
 
 use std::io::{ErrorKind, IoSlice};
 use std::mem::MaybeUninit;
@@ -19,24 +19,24 @@ use crate::end::pattern;
 use crate::memory;
 use crate::middle::Middle;
 
-/// Bytes of a record of TLS 1.3 beside its data: header, type, tag.
+/// Bytes of a TLS 1.3 record in addition to its data: header, type, tag.
 const RECORD_OVERHEAD: usize = 5 + 1 + 16;
 const CLOSE_NOTIFY_SIZE: usize = RECORD_OVERHEAD + 2;
-/// More than is ever on the way in these tests.
+/// More bytes than are ever on the way in these tests.
 const ALL: usize = 1 << 20;
 
 fn between(client: TlsClient, server: TlsServer) -> (Stream, Middle, Stream) {
     Middle::between(&ClientLayer::Tls(client), &ServerLayer::Tls(server))
 }
 
-/// Both ends, established, and the middle.
+/// Both established ends, and the middle.
 fn established(client: TlsClient, server: TlsServer) -> (Stream, Middle, Stream) {
     let (mut client, mut middle, mut server) = between(client, server);
     assert!(middle.establish(&mut client, &mut server, ALL).unwrap());
     (client, middle, server)
 }
 
-/// Reads once, 64 KiB at most; `None` where nothing is here yet.
+/// Reads once, at most 64 KiB. `None` if no byte is there yet.
 fn read(stream: &mut Stream) -> Option<std::io::Result<Vec<u8>>> {
     match stream.read(&mut [MaybeUninit::uninit(); 65_536]) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => None,
@@ -48,7 +48,7 @@ fn write(stream: &mut Stream, bytes: &[u8]) {
     assert_eq!(stream.write(&[IoSlice::new(bytes)]).unwrap(), bytes.len());
 }
 
-/// The client's error, and the error of the server when all is passed on.
+/// The error of the client, and the error of the server after all bytes are passed on.
 fn refusals(client: TlsClient, server: TlsServer) -> (String, String) {
     let (mut client, mut middle, mut server) = between(client, server);
     let (mut client_error, mut server_error) = (None, None);
@@ -60,7 +60,7 @@ fn refusals(client: TlsClient, server: TlsServer) -> (String, String) {
     (client_error.expect("the client fails"), server_error.expect("the server fails"))
 }
 
-/// The error of a step towards the first byte, or of a read behind that.
+/// The error of the handshake, or of the first read after it.
 fn error_of(stream: &mut Stream) -> Option<String> {
     let error = stream.establish().err().or_else(|| {
         let read = stream.is_established().then(|| read(stream));
@@ -113,7 +113,7 @@ fn a_server_may_show_a_certificate_that_the_client_was_given_itself() {
         refusals(client_with(&TlsClientOptions::new(pem("expired-self.pem"))), expired);
     assert_part(&client_error, "expired");
     assert_part(&server_error, "certificate_expired");
-    // A given certificate that is for other ends of TLS.
+    // A certificate for another purpose than this end of TLS.
     let other = TlsServer::load(&TlsServerOptions::new(identity("client.pem", "client.key"))).unwrap();
     let (client_error, _) = refusals(client_with(&TlsClientOptions::new(pem("client.pem"))), other);
     assert_part(&client_error, "is not for this side of TLS");
@@ -154,7 +154,7 @@ fn certificates_and_keys_of_unknown_kinds_are_one_line_that_says_what_to_do() {
             TlsServer::load(&TlsServerOptions::new(identity(certificate, key))).unwrap_err().to_string();
         assert_part(&error, words);
     }
-    // As a root, version 1 serves.
+    // A root may be of version 1.
     TlsClient::load(&TlsClientOptions::new(pem("old.pem")), SERVER_NAME).unwrap();
 }
 
@@ -336,18 +336,18 @@ fn trickle(from: &mut Stream, to: &mut Stream, middle: &mut Middle, size: usize)
     assert_eq!(received, pattern(0, size));
 }
 
-/// Where a bit is changed.
+/// The place of a changed bit.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// In a byte of the client's, or the server's, part of the handshake.
+    /// In a byte of the handshake, sent by the client or by the server.
     Up(usize),
     Down(usize),
-    /// In a byte of what the client sends behind it.
+    /// In a byte that the client sends after the handshake.
     Data(usize),
 }
 
-/// The client sends 500 bytes and the end, and a bit is changed on the way. Returns what the server read, and whether it saw a clean
-/// end; `None` where there was no connection.
+/// The client sends 500 bytes and the end, and a bit is changed on the way. Returns the bytes that the server read, and whether it
+/// saw a clean end. `None` if no connection was established.
 fn with_changed_bit(place: Place, bit: u8) -> Option<(Vec<u8>, bool)> {
     let (mut client, mut middle, mut server) = between(client(), server());
     match place {
@@ -355,7 +355,7 @@ fn with_changed_bit(place: Place, bit: u8) -> Option<(Vec<u8>, bool)> {
         Place::Down(at) => middle.down.flipped_bit = Some((at, bit)),
         Place::Data(_) => {}
     }
-    // An error, or a peer that waits for bytes that do not come: its deadline is the driver's.
+    // An error, or a peer that waits for missing bytes. The driver has the time limit for such a wait.
     if !middle.establish(&mut client, &mut server, ALL).is_ok_and(|is_done| is_done) {
         return None;
     }
@@ -392,7 +392,7 @@ fn a_bit_that_was_changed_on_the_way_never_changes_data() {
         let (received, is_clean) = with_changed_bit(Place::Data(at), random.u8(0..8)).unwrap();
         let is_whole = received == pattern(0, 500);
         assert!(is_whole || received.is_empty(), "byte {at}");
-        // Type and version in a record's header have no meaning, and say the same for every record (RFC 8446, 5.2).
+        // Type and version in the header of a record have no meaning, and are the same in every record (RFC 8446, 5.2).
         if at % close_notify_at >= 3 {
             assert_eq!((is_whole, is_clean), (at >= close_notify_at, false), "byte {at}");
         }
@@ -423,7 +423,7 @@ fn an_end_that_was_not_announced_is_an_error_wherever_the_stream_is_cut() {
             Some(error) => {
                 assert_eq!(error.kind(), ErrorKind::UnexpectedEof);
                 assert_part(&error.to_string(), "without close_notify");
-                // Every further read says so, too.
+                // Every further read gives the same error.
                 assert!(read(&mut server).unwrap().is_err());
             }
         }
@@ -517,7 +517,7 @@ fn a_connection_ends_its_output_behind_the_ciphertext_that_waits() {
     client.end_output();
     let mut received = 0;
     client.flush().unwrap();
-    // An event follows only where a write found no room.
+    // An event follows only a write without room.
     while !client.is_writable() {
         middle.up.pass(50_000);
         while let Some(bytes) = read(&mut server) {
@@ -556,7 +556,7 @@ fn a_connection_at_rest_keeps_little() {
     assert!(client_held / COUNT < 12_000 && server_held / COUNT < 10_000);
 }
 
-/// Writes 100,000 bytes and reads them. Returns the bytes of memory that the writer keeps more than before, and adds those of the reader.
+/// Writes 100,000 bytes and reads them. Returns the memory that the writer keeps in addition to before, and adds that of the reader.
 fn pass_on(from: &mut Stream, to: &mut Stream, middle: &mut Middle, to_held: &mut isize) -> isize {
     let bytes = pattern(0, 100_000);
     let mut room = vec![MaybeUninit::uninit(); 65_536];

@@ -1,4 +1,4 @@
-//! Turns that a protocol ends early, or defers: others have theirs before the rest of its input, which is not lost.
+//! Turns that a protocol ends early, or defers: other connections have a turn before the rest of its input, which is not lost.
 
 use std::convert::Infallible;
 use std::io::{Read, Write};
@@ -61,7 +61,7 @@ fn a_turn_that_ends_early_lets_others_go_first_and_goes_on_to_the_last_byte() {
     loops
         .listen(listener, move |_| Some(Slow { order: Arc::clone(&shared.0), other: Arc::clone(&shared.1) }));
     let mut short = TcpStream::connect(address).unwrap();
-    // The loop knows it: it answers.
+    // The loop knows the connection, because the connection answers.
     short.write_all(b"x").unwrap();
     short.read_exact(&mut [0]).unwrap();
     *other.lock().unwrap() = Some(short);
@@ -106,7 +106,7 @@ impl Protocol for Deferring {
     }
 
     fn handle_deferred(&mut self, context: &mut Context<'_, Deferring, ()>) -> Result<(), Infallible> {
-        // A connection that is paused is called, too.
+        // A paused connection is called, too.
         context.pause();
         self.echo(context);
         Ok(())

@@ -1,4 +1,4 @@
-//! Peers that send anything at all: random payloads, and valid ones with bytes changed, lost and cut.
+//! Hostile peers: random payloads, and valid payloads with bytes changed, lost and cut.
 
 use hairstreak_wire::amqp::sasl::Mechanism;
 use hairstreak_wire::amqp::{ContentHeader, FieldTable, Method, Properties, decode_frame};
@@ -9,7 +9,7 @@ use proptest::sample::Index;
 use crate::methods_of_the_specification::METHODS;
 use crate::values::{encoded, table};
 
-/// Every decoder takes `bytes`; what is decoded encodes to something that decodes to the same.
+/// Every decoder reads `bytes`. The encoding of a decoded value decodes to the same value.
 fn survive(bytes: &[u8]) {
     let mut out = Vec::new();
     if let Ok(Some(frame)) = decode_frame(bytes, 4096) {

@@ -1,4 +1,4 @@
-//! AMQP 0-9-1 without a socket: what the codecs make of bytes, good and bad.
+//! AMQP 0-9-1 without a socket: the codecs with valid and invalid bytes.
 
 mod content;
 mod field_table;

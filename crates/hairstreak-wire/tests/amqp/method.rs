@@ -100,7 +100,7 @@ fn fields() -> impl Strategy<Value = Fields> {
     })
 }
 
-/// The fields of a method as the specification has them: an encoder that knows nothing of ours.
+/// The fields of a method as in the specification: an encoder independent of ours.
 fn encode_by_the_table(domains: &str, fields: &Fields) -> Vec<u8> {
     let (mut out, mut bits) = (Vec::new(), 0);
     for (index, domain) in domains.chars().enumerate() {

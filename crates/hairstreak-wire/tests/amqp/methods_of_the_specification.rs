@@ -1,4 +1,4 @@
-//! The methods as the specification and RabbitMQ's extensions list them, apart from the codec: a second opinion.
+//! The methods as the specification and RabbitMQ's extensions list them, independent of the codec.
 
 /// The domains of fields, a letter each: `o` octet, `h` short, `l` long, `q` longlong, `b` bit, `s` shortstr, `S` longstr,
 /// `t` table. `H`, `E`, `L` and `B` are reserved and zero or empty: a short, a shortstr, a longstr, a bit.

@@ -1,4 +1,4 @@
-//! Tuning: what both sides settle on, and what a server refuses.
+//! Tuning: the agreement of both sides, and the refusals of a server.
 
 use hairstreak_wire::amqp::{ReplyCode, Tuning, TuningError};
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! What the commands are on the wire, and that nothing else is taken for one.
+//! The bytes of the commands, and refusals of other bytes.
 
 use hairstreak_wire::settlement::command::{
     REJECTION_SIZE_MAX, encode_credit, encode_done, encode_drain, encode_end, encode_entry, encode_inform,
@@ -9,7 +9,7 @@ use hairstreak_wire::zmtp::Command;
 
 use crate::{for_each_command, run};
 
-/// The name of the command that this is, if it is one.
+/// The name of the command, if the frame is one.
 fn parse_data(name: &[u8], data: &[u8]) -> Result<Option<&'static str>, SettlementError> {
     parse(&Command::Unknown { name, data }).map(|command| command.map(|command| command.name()))
 }

@@ -1,4 +1,4 @@
-//! Both ends of a link, joined by bytes: whatever is settled in whatever order, both know the same in the end.
+//! Both ends of a link, joined by bytes: after settlements in any order, both ends have the same state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use crate::{for_each_command, run};
 
-/// The two ends, what has been sent, and what a plain table says of every message.
+/// The two ends, the sent messages, and a plain table of the state of each message.
 struct Pair {
     sender: SendingLink,
     receiver: ReceivingLink,
@@ -15,13 +15,13 @@ struct Pair {
     sent: u64,
     tasks: BTreeMap<u64, TaskRun>,
     outcomes: BTreeMap<u64, Outcome>,
-    /// What the sender has heard of.
+    /// The settlements that the sender knows.
     refused: BTreeMap<u64, Outcome>,
     settled_count: u64,
     told: BTreeSet<u64>,
-    /// Done before the sender had heard that they were settled.
+    /// Tasks reported as done before the sender knew that they were settled.
     done: BTreeSet<u64>,
-    /// The last that had its time.
+    /// The last task that was given up by its deadline.
     expired: Option<u64>,
 }
 
@@ -78,7 +78,7 @@ impl Pair {
         }
     }
 
-    /// The messages of these tasks of which the sender has not heard yet.
+    /// The messages of these tasks whose settlement the sender does not know yet.
     fn unheard(&self, sequence: u64, count: u64) -> Vec<u64> {
         let range = sequence..sequence + count;
         let is_new = |number: &u64| !self.told.contains(number) && !self.done.contains(number);

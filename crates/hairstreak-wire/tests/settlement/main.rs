@@ -1,4 +1,4 @@
-//! Settlement from outside: the commands' bytes, both ends of a link together, and what breaks the rules.
+//! Settlement from outside: the bytes of the commands, both ends of a link together, and violations of the rules.
 
 mod commands;
 mod links;

@@ -1,4 +1,4 @@
-//! What breaks the rules, at each end of a link.
+//! Violations of the rules, at each end of a link.
 
 use hairstreak_wire::settlement::command::{encode_done, encode_entry, encode_settle};
 use hairstreak_wire::settlement::{
@@ -14,7 +14,7 @@ fn sender(credit: u64) -> SendingLink {
     link
 }
 
-/// What the sender, which has sent 10 messages, says of a settlement.
+/// The verdict of a sender that has sent 10 messages, on a settlement.
 fn settle(
     link: &mut SendingLink,
     through: u64,

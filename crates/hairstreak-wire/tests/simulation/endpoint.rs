@@ -1,4 +1,4 @@
-//! `Endpoint`: one end of a link: frames to bytes and back, and what a hostile end does to them.
+//! `Endpoint`: one end of a link. It converts frames to bytes and back, and a hostile end changes them.
 
 use hairstreak_wire::settlement::Entry;
 use hairstreak_wire::settlement::{
@@ -9,7 +9,7 @@ use hairstreak_wire::zmtp::{self, Command, CommandError, FrameError, MetadataErr
 
 use crate::net::Net;
 
-/// Why an end gives its link up.
+/// The reason for which an end gives its link up.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     #[error(transparent)]
@@ -39,9 +39,9 @@ pub struct Endpoint {
     inbox: Vec<u8>,
     read: usize,
     outbox: Vec<u8>,
-    /// How many bytes went out, ever.
+    /// The total number of bytes that went out.
     pub flushed: u64,
-    /// A hostile end's frame that goes behind the next.
+    /// A frame that a hostile end sends after the next one.
     held_back: Vec<u8>,
 }
 
@@ -75,7 +75,7 @@ impl Endpoint {
         Ok(Some(if header.command { Frame::Command(body) } else { Frame::Message(body) }))
     }
 
-    /// Where the next byte that is pushed goes.
+    /// The place of the next pushed byte.
     pub fn position(&self) -> u64 {
         self.flushed + self.outbox.len() as u64
     }
@@ -123,7 +123,7 @@ impl Endpoint {
         }
     }
 
-    /// Writes what the stream takes.
+    /// Writes the bytes that the stream takes.
     pub fn flush(&mut self, net: &mut Net) {
         if !self.outbox.is_empty() {
             let count = net.write(self.link, self.end, &self.outbox);
@@ -133,7 +133,7 @@ impl Endpoint {
     }
 }
 
-/// The terms that a READY has.
+/// The terms in a READY.
 pub fn terms_in(body: &[u8]) -> Result<SettlementTerms, LinkError> {
     match zmtp::command::parse(body)? {
         Command::Ready { metadata: properties } => {

@@ -1,4 +1,4 @@
-//! `Ledger`: what must hold, kept by somebody who sees everything.
+//! `Ledger`: checks the guarantees with a view of all parties.
 
 use std::collections::BTreeMap;
 
@@ -6,17 +6,17 @@ use hairstreak_wire::settlement::{Ranges, RefusalCause, TaskId};
 
 use crate::scenario::{Kind, Scenario, result_body, task_body};
 
-/// Why a worker rejects a task, and a sink a result.
+/// The reason of a worker for a rejected task, and of a sink for a rejected result.
 pub const BAD_LUCK: &[u8] = b"bad luck";
 pub const NO_ROOM: &[u8] = b"no room";
 
 #[derive(Debug, Default)]
 struct Entry {
-    /// With which count of deliveries workers began it, and how many died of it.
+    /// The counts of deliveries with which workers began the task, and the number of workers that died of it.
     begun: Vec<u16>,
     deaths: u32,
     delivered: u32,
-    /// How often it may be delivered more than once, for sinks that have forgotten that it was.
+    /// The number of allowed repeated deliveries, for sinks that have forgotten an earlier one.
     forgotten: u32,
     refused: Option<RefusalCause>,
 }
@@ -25,9 +25,9 @@ struct Entry {
 pub struct Ledger {
     scenario: Scenario,
     entries: BTreeMap<TaskId, Entry>,
-    /// The last delivered of each source, since the sink forgot.
+    /// The last delivered task of each source, since the sink last forgot.
     last: BTreeMap<u64, u64>,
-    /// What the sink's application has stored.
+    /// The results that the sink's application has stored.
     pub stored: BTreeMap<u64, Ranges>,
     pub refused_count: u64,
     pub is_finished: bool,
@@ -138,8 +138,8 @@ impl Ledger {
             let entry = self.entries.entry(task).or_default();
             let (is_delivered, is_refused) = (entry.delivered > 0, entry.refused.is_some());
             assert!(is_delivered || is_refused || is_blank, "{task:?} is lost");
-            // One that was given up may have had its result, which the ventilator did not hear of, and a sink that was
-            // given it again may have rejected it; one that a worker rejects may only have it from another.
+            // A task that was given up may have had its result, which the ventilator did not know, and a sink that got
+            // it again may have rejected it. A task that a worker rejects may only have a result from another worker.
             let is_by_worker = entry.refused == Some(RefusalCause::Rejected(BAD_LUCK.to_vec()));
             assert!(!(is_delivered && is_by_worker) || sent > 1, "{task:?} is delivered and rejected");
             delivered_count += u64::from(is_delivered);
@@ -148,7 +148,7 @@ impl Ledger {
         }
         if let Some((results, rejected)) = counts {
             assert_eq!(results, delivered_count, "results that the sink counts");
-            // One without a result may have been done before it was given up.
+            // A task without a result may have been done before it was given up.
             let all = refused_count..=refused_count + blank_count;
             assert!(all.contains(&rejected), "{rejected} rejected, {all:?} were");
         }

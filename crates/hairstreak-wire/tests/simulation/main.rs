@@ -2,14 +2,14 @@
 //! settlement ([`SendingLink`], [`ReceivingLink`], [`Redelivery`], [`Seen`]) and their bytes, on a virtual clock. The sink
 //! reports to the ventilator what is done, and hears from it which tasks are left and which were refused.
 //!
-//! A seed decides the sizes, the limits and what goes wrong: bytes come late and torn; links are cut, are half open and
-//! come back; parties crash with all that they knew, pause, leave and join; tasks are released, rejected and kill those
-//! that begin them; hostile ends lose, double and swap frames. Whatever that is, [`ledger::Ledger`] says what holds: each
-//! result comes once, in order if that is wanted, or its task is refused; window, credit and memory are bounded; and once
-//! nothing goes wrong any more, everything ends. A seed that fails is printed, with the command that replays it and
-//! prints what happened.
+//! A seed decides the sizes, the limits and the faults: bytes arrive late and torn; links are cut, are half open and
+//! come back; parties crash with all their state, pause, leave and join; tasks are released, rejected and kill the workers
+//! that begin them; hostile ends lose, double and swap frames. [`ledger::Ledger`] checks the guarantees: each result is
+//! delivered once, in order if requested, or its task is refused; window, credit and memory are bounded; and after the last
+//! fault, everything ends. A seed that fails is printed, with the command that replays it and
+//! prints the events.
 //!
-//! What it finds, by breaking the code on purpose, with the first seed of a kind that fails:
+//! Deliberate bugs that it finds, with the first failing seed of a kind:
 //!
 //! | broken | seeds |
 //! |---|---|
@@ -19,16 +19,16 @@
 //! | no task travels alone | 4 |
 //! | a result is taken twice; a released message is not sent again | 5 or 6 |
 //! | in order, a result comes one too early, or a second one is not settled; by name, one more is settled; the receiver's runs are forgotten one too far | 7 or 8 |
-//! | what is settled above `through` is not remembered; X-DRAIN is not heeded | 14 or 15 |
-//! | in order, a suspect waits for those that wait for it (a bug that was) | 16 |
+//! | settlements above `through` are not remembered; X-DRAIN is ignored | 14 or 15 |
+//! | in order, a suspect waits for messages that wait for it (a former bug) | 16 |
 //! | a sink's rejection does not reach the ventilator | 50 |
-//! | of X-DONE, one more is done; the sink does not heed REFUSED | 1 |
-//! | what is settled lazily is not told at last; the sink does not heed LEFT | 24 |
-//! | what is reported has not been delivered | 73 or 763 |
+//! | of X-DONE, one more is done; the sink ignores REFUSED | 1 |
+//! | lazy settlements are never sent; the sink ignores LEFT | 24 |
+//! | a task is reported that has not been delivered | 73 or 763 |
 //! | a result that is dropped, as its task was refused, is reported as done | 350 |
-//! | what waits in order and is refused, or comes for a task that is, is not settled | 119 or 230 |
-//! | results wait to travel alone (a bug that was) | 1245 |
-//! | results are passed on again while under way, in order (a bug that was) | about 250,000: in the long form |
+//! | a waiting result that is refused, or a result for a refused task, is not settled | 119 or 230 |
+//! | results wait to travel alone (a former bug) | 1245 |
+//! | results are passed on again while under way, in order (a former bug) | about 250,000: in the long form |
 //!
 //! [`SendingLink`]: hairstreak_wire::settlement::SendingLink
 //! [`ReceivingLink`]: hairstreak_wire::settlement::ReceivingLink
@@ -56,7 +56,7 @@ fn simulate(kind: Kind, test: &str, count: u64) {
     SEEDS.check(test, count, |seed, trace| drop(run(kind, seed, trace)));
 }
 
-/// Returns what happened.
+/// Returns the events.
 fn run(kind: Kind, seed: u64, trace: Trace) -> Trace {
     let mut world = World::new(kind, seed, trace);
     world.run();

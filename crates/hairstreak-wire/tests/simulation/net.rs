@@ -1,7 +1,7 @@
-//! `Net`: the test kit's clock and network with what a seed decided, and who talks about what.
+//! `Net`: the clock and the network of the test kit, with the choices of a seed, and the links between parties.
 //!
-//! A link is two streams of bytes. When a link is cut, some of what is under way still comes, the rest never does, and each
-//! end learns of it at a time of its own.
+//! A link is two streams of bytes. When a link is cut, some bytes under way still arrive, the others are lost, and each
+//! end notices the cut at a time of its own.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum Party {
     Sink,
 }
 
-/// What a link carries. End 0 sends the messages, of which there are none for reports, end 1 receives and has connected if it
+/// The content of a link. End 0 sends the messages, of which there are none for reports. End 1 receives, and has connected if it
 /// is a worker of tasks or a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
@@ -30,15 +30,15 @@ pub enum Load {
     Control,
 }
 
-/// What is known of a link.
+/// The state of a link.
 #[derive(Debug)]
 pub struct Label {
     pub load: Load,
-    /// An end of it does not keep to the rules.
+    /// `true` if an end of the link breaks the rules.
     pub is_tampered: bool,
 }
 
-/// What happens.
+/// An event.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
     /// Bytes, or the end of a link.
@@ -47,15 +47,15 @@ pub enum Event {
     Connect { life: Life<Party>, load: Load },
     /// The party comes back.
     Start(Party),
-    /// The party has done what it was at.
+    /// The party has finished its current work.
     GoOn { life: Life<Party>, turn: u32 },
-    /// A busy party's senders are told what is settled.
+    /// A busy party tells its senders the settlements.
     Tell(Life<Party>),
-    /// The ventilator tells its sink what is settled.
+    /// The ventilator tells its sink the settlements.
     Floor,
-    /// Something goes wrong.
+    /// A fault.
     Fault,
-    /// Nothing goes wrong any more.
+    /// The end of all faults.
     Calm,
 }
 
@@ -86,7 +86,7 @@ impl Net {
         link
     }
 
-    /// Writes what the stream takes of `bytes`. Returns how many.
+    /// Writes as many of `bytes` as the stream takes. Returns their number.
     pub fn write(&mut self, link: usize, end: usize, bytes: &[u8]) -> usize {
         self.links.write(&mut self.sim, link, end, bytes)
     }

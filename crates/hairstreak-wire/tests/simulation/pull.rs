@@ -1,5 +1,5 @@
 //! `Pull`: a settled PULL as the engine keeps one, around the real `ReceivingLink`: it reads ahead, hands out batches, and
-//! tells what is settled when it is due or before its owner sleeps.
+//! sends settlements when they are due or before its owner sleeps.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
@@ -20,11 +20,11 @@ struct PullLink {
     ahead: VecDeque<Body>,
     handed: u64,
     settled: u64,
-    /// Once it was asked for nothing new: no message behind this one may come.
+    /// The last message that may still arrive, after the request for no new messages.
     last: Option<u64>,
 }
 
-/// Messages of one link that were handed out.
+/// Handed-out messages of one link.
 #[derive(Debug)]
 pub struct Batch {
     pub link: usize,
@@ -42,7 +42,7 @@ pub struct Pull {
 }
 
 impl Pull {
-    /// `collects`: nothing that it is sent ends its party.
+    /// `collects`: no message ends its party.
     pub fn new(credit: u64, collects: bool) -> Pull {
         Pull { credit, collects, drains: false, has_seen_end: false, links: BTreeMap::new() }
     }
@@ -77,7 +77,7 @@ impl Pull {
         }
     }
 
-    /// Takes what has arrived.
+    /// Takes the arrived bytes.
     pub fn receive(&mut self, net: &mut Net, index: usize, bytes: &[u8]) -> Result<(), LinkError> {
         let Some(own) = self.links.get_mut(&index) else { return Ok(()) };
         own.endpoint.receive(bytes);
@@ -111,7 +111,7 @@ impl Pull {
         Ok(())
     }
 
-    /// Messages of one link that are here.
+    /// Received messages of one link.
     pub fn take_batch(&mut self, net: &mut Net, max: usize) -> Option<Batch> {
         let full = self.links.values().filter(|own| !own.ahead.is_empty()).count();
         let chosen = net.sim.rng.usize(0..full.max(1));
@@ -145,7 +145,7 @@ impl Pull {
         own.tell(net, false);
     }
 
-    /// Settles tasks by name, on whatever links they came.
+    /// Settles tasks by name, on all links.
     pub fn settle_tasks(
         &mut self,
         net: &mut Net,
@@ -160,14 +160,14 @@ impl Pull {
         }
     }
 
-    /// Tells the senders what is due, or all.
+    /// Sends the due settlements, or all of them.
     pub fn tell(&mut self, net: &mut Net, all: bool) {
         for own in self.links.values_mut() {
             own.tell(net, all);
         }
     }
 
-    /// Tells those that are connected that tasks are done. Returns whether one is.
+    /// Reports done tasks to the connected peers. Returns `true` if a peer is connected.
     pub fn report(&mut self, net: &mut Net, tasks: &[(TaskId, u64)]) -> bool {
         let mut is_told = false;
         for own in self.links.values_mut().filter(|own| own.is_ready) {
@@ -184,7 +184,7 @@ impl Pull {
         self.links.values().any(|own| own.link.has_news())
     }
 
-    /// Asks the senders for nothing new.
+    /// Asks the senders to send no new messages.
     pub fn drain(&mut self, net: &mut Net) {
         self.drains = true;
         for own in self.links.values_mut() {
@@ -193,13 +193,13 @@ impl Pull {
         }
     }
 
-    /// Whether no message follows from any sender, and all that came has been handed out.
+    /// Returns `true` if no sender has further messages, and all received messages have been handed out.
     pub fn has_ended(&self) -> bool {
         let is_wanted = self.drains || self.has_seen_end || !self.links.is_empty();
         is_wanted && self.links.values().all(|own| own.ahead.is_empty() && own.link.has_ended())
     }
 
-    /// The link is over: what was not handed out is dropped.
+    /// The link has ended: messages that were not handed out are dropped.
     pub fn lose(&mut self, index: usize) {
         if let Some(own) = self.links.remove(&index) {
             self.has_seen_end |= own.link.has_ended();

@@ -1,5 +1,5 @@
 //! `Push`: a settled PUSH as the engine keeps one, around the real `SendingLink` and `Redelivery`: it chooses a link,
-//! numbers and retains messages, and sends again what comes back.
+//! numbers and retains messages, and sends returned messages again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -20,20 +20,20 @@ struct PushLink {
     /// From READY on.
     link: Option<SendingLink>,
     sent: u64,
-    /// Where messages begin in the stream that are not begun to be written, and how many are.
+    /// The places in the stream of messages whose write has not begun, and the number of messages whose write has begun.
     starts: VecDeque<u64>,
     begun: u64,
     retained: BTreeMap<u64, Body>,
     is_alone: bool,
 }
 
-/// What receivers said.
+/// The messages of receivers.
 #[derive(Debug, Default)]
 pub struct News {
     pub accepted: Vec<(TaskRun, u64)>,
-    /// Of what was passed on: to be rejected where it came from.
+    /// Passed-on messages that have to be rejected at their source.
     pub rejected: Vec<Returned<Body>>,
-    /// Tasks that are done, whatever links they went.
+    /// Tasks that are done, over all links.
     done: Vec<(TaskId, u64)>,
 }
 
@@ -43,13 +43,13 @@ pub struct Push {
     pub redelivery: Redelivery<Body>,
     passes_on: bool,
     has_ended: bool,
-    /// How often each task was sent.
+    /// The number of deliveries of each task.
     pub sends: BTreeMap<TaskId, u32>,
     links: BTreeMap<usize, PushLink>,
 }
 
 impl Push {
-    /// `passes_on`: what is sent was received from elsewhere.
+    /// `passes_on`: the messages were received from another party.
     pub fn new(window: u64, rules: RedeliveryRules, passes_on: bool) -> Push {
         let redelivery = Redelivery::new(rules);
         let (sends, links) = (BTreeMap::new(), BTreeMap::new());
@@ -78,7 +78,7 @@ impl Push {
         self.redelivery.waiting_count() + on_links.sum::<u64>()
     }
 
-    /// All tasks that are not settled.
+    /// All unsettled tasks.
     pub fn unsettled(&self) -> Vec<TaskId> {
         let mut redelivery = self.redelivery.clone();
         let waiting = std::iter::from_fn(move || redelivery.take_waiting().map(|(task, _)| task.id));
@@ -109,7 +109,7 @@ impl Push {
         on_links.chain(self.redelivery.first_waiting().map(|task| task.id)).min()
     }
 
-    /// Whether a message that is this task was sent and is not settled.
+    /// Returns `true` if a message of this task was sent and is not settled.
     pub fn is_under_way(&self, task: TaskId) -> bool {
         let mut links = self.links.values().filter_map(|own| Some((own.link.as_ref()?, own.sent)));
         self.redelivery.has_waiting(task) || links.any(|(link, sent)| link.has_unsettled(task, sent))
@@ -136,7 +136,7 @@ impl Push {
         }
     }
 
-    /// Mostly the link with the fewest unsettled messages of those with credit; now and then any.
+    /// Mostly the link with the fewest unsettled messages among the links with credit, sometimes a random one.
     fn choose(&self, net: &mut Net, choice: LinkChoice) -> Option<usize> {
         let is_any = choice == LinkChoice::Open && net.sim.rng.u8(0..8) == 0;
         let fit = self.links.iter().filter_map(|(index, own)| {
@@ -181,7 +181,7 @@ impl Push {
         }
     }
 
-    /// Takes what has arrived. What is news holds, though it is bad in the end.
+    /// Takes the arrived bytes. Commands before a violation still count.
     pub fn receive(&mut self, net: &mut Net, index: usize, bytes: &[u8]) -> (News, Result<(), LinkError>) {
         let mut news = News::default();
         let result = self.receive_into(net, index, bytes, &mut news);
@@ -240,7 +240,7 @@ impl Push {
         Ok(())
     }
 
-    /// Nothing more will be sent: receivers are told.
+    /// Announces to receivers that no further message follows.
     pub fn end(&mut self, net: &mut Net) {
         self.has_ended = true;
         for own in self.links.values_mut() {
@@ -253,13 +253,13 @@ impl Push {
         }
     }
 
-    /// The link is over: what is unsettled is to be sent again.
+    /// The link has ended: its unsettled messages have to be sent again.
     pub fn lose(&mut self, index: usize) {
         let Some(mut own) = self.links.remove(&index) else { return };
         let Some(link) = own.link.take() else { return };
         let lost: Vec<_> = link.lost(own.sent, own.begun).collect();
         let retained = &mut own.retained;
-        // INVARIANT: what is not settled is retained.
+        // INVARIANT: unsettled messages are retained.
         let with_body = |(number, task)| (task, retained.remove(&number).expect("it is retained"));
         self.redelivery.send_again(lost.into_iter().map(with_body));
     }

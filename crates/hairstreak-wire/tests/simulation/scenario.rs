@@ -1,26 +1,26 @@
-//! `Scenario`: what a seed decides before anything happens: sizes, limits, and how often what goes wrong.
+//! `Scenario`: the choices of a seed before the run: sizes, limits, and the frequency of each fault.
 
 use hairstreak_testkit::Rng;
 use hairstreak_wire::settlement::{Content, RedeliveryRules};
 
-/// What is tried.
+/// The kind of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Links that are cut, delayed and half open; parties that crash, pause, leave and join.
     Faults,
-    /// Nothing but tasks that kill each worker that begins them.
+    /// Only tasks that kill each worker that begins them.
     Poison,
     /// Faults, few tasks under way, in order, and many of them refused.
     Refusals,
-    /// Faults, and ends that lose, double and swap frames inside a stream, or say what comes to their mind.
+    /// Faults, and ends that lose, double and swap frames inside a stream, or send random commands.
     Hostile,
 }
 
-/// What goes wrong, in the order of [`Scenario::weights`].
+/// The faults, in the order of [`Scenario::weights`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     Cut,
-    /// Of a link between the ventilator and a worker.
+    /// A cut of a link between the ventilator and a worker.
     CutTasks,
     CrashWorker,
     CrashSink,
@@ -48,7 +48,7 @@ pub struct Scenario {
     pub task_count: u64,
     pub window: u64,
     pub worker_count: usize,
-    /// Of a worker, of the sink, and the window of a worker's results.
+    /// The credit of a worker, the credit of the sink, and the window of a worker's results.
     pub task_credit: u64,
     pub result_credit: u64,
     pub result_window: u64,
@@ -56,22 +56,22 @@ pub struct Scenario {
     pub keep_order: bool,
     /// The sink's application stores what it has seen together with the results.
     pub is_stored: bool,
-    /// 0: as often as need be.
+    /// 0: without a limit.
     pub deliveries_max: u16,
     pub poison: Vec<u64>,
     pub blank_chance: u8,
     pub release_chance: u8,
     pub reject_chance: u8,
-    /// Bytes that a stream holds under way.
+    /// The largest number of bytes under way in a stream.
     pub capacity: usize,
     pub delay_max: u64,
     pub torn_chance: u8,
     pub work_max: u64,
-    /// Of the sink's application, for each result.
+    /// The longest time of the sink's application for a result.
     pub take_max: u64,
     pub produce_max: u64,
     pub floor_interval: u64,
-    /// Until a cut is noticed, a party comes back, a connection is tried again.
+    /// The times until a cut is noticed, a party comes back, a connection is tried again.
     pub notice_max: u64,
     pub fault_interval_max: u64,
     pub calm_at: u64,
@@ -101,7 +101,7 @@ impl Scenario {
             Kind::Faults => weights[Fault::Tamper as usize] = 0,
             Kind::Refusals => {
                 weights[Fault::CutTasks as usize] = rng.u32(1..30);
-                // A sink that takes another's place needs the floor: of what that one had, it does not hear.
+                // A sink that takes the place of another needs the floor: it does not learn the results of that sink.
                 (weights[Fault::CrashSink as usize], weights[Fault::Tamper as usize]) = (0, 0);
             }
             Kind::Hostile => weights[Fault::Tamper as usize] = 10,
@@ -112,9 +112,9 @@ impl Scenario {
             task_count,
             window,
             worker_count: rng.usize(1..=5),
-            // In order, results wait for earlier ones: with less credit than window those may never come.
+            // In order, results wait for earlier results, which may never arrive with less credit than the window.
             task_credit: if keep_order { window + rng.u64(0..3) } else { below(rng, &[window, window * 2]) },
-            // What the pipeline's parts have: enough that results which wait for their turn do not stop others.
+            // The value in real pipelines: enough that results which wait for their turn do not stop others.
             result_credit: window,
             result_window: window,
             batch_max: *pick(rng, &[1, 3, 100]),
@@ -131,7 +131,7 @@ impl Scenario {
             work_max: *pick(rng, &[0, 100, 5000]),
             take_max: *pick(rng, &[0, 100, 5000]),
             produce_max: *pick(rng, &[0, 0, 3000]),
-            // Nothing may wait for the floor: it is told to a sink that comes, and does not rise any more.
+            // No result may wait for the floor: a new sink is told the floor, which does not rise any more.
             floor_interval: if is_refused { u64::MAX / 2 } else { *pick(rng, &[1000, 20_000]) },
             notice_max: *pick(rng, &[100, 10_000, 300_000]),
             fault_interval_max: *pick(rng, &[1000, 10_000, 50_000]),
@@ -140,7 +140,7 @@ impl Scenario {
         }
     }
 
-    /// The next thing that goes wrong.
+    /// The next fault.
     pub fn draw_fault(&self, rng: &mut Rng) -> Option<Fault> {
         let all: u32 = self.weights.iter().sum();
         let mut at = if all > 0 { rng.u32(0..all) } else { return None };
@@ -171,7 +171,7 @@ impl Scenario {
         RedeliveryRules { deliveries_max: 0, ..self.redelivery() }
     }
 
-    /// What its result is. Of a group, nobody here looks into the message.
+    /// The result of the task. The message of a group is not read here.
     pub fn content(&self, sequence: u64) -> Content {
         match sequence % 5 {
             _ if self.is_blank(sequence) => Content::Nothing,
@@ -180,7 +180,7 @@ impl Scenario {
         }
     }
 
-    /// Whether the task has no result.
+    /// Returns `true` if the task has no result.
     pub fn is_blank(&self, sequence: u64) -> bool {
         sequence * 7919 % 100 < u64::from(self.blank_chance)
     }
@@ -196,7 +196,7 @@ fn pick<'a, T>(rng: &mut Rng, all: &'a [T]) -> &'a T {
     &all[rng.usize(0..all.len())]
 }
 
-/// What a task's message holds: now and then more than a short frame does.
+/// The body of a task's message, sometimes larger than a short frame.
 pub fn task_body(sequence: u64) -> Vec<u8> {
     let size = if sequence % 37 == 5 { 300 } else { sequence % 13 };
     let mut body = sequence.to_be_bytes().to_vec();
@@ -204,7 +204,7 @@ pub fn task_body(sequence: u64) -> Vec<u8> {
     body
 }
 
-/// What becomes of it.
+/// The fate of the task.
 pub fn result_body(task: &[u8]) -> Vec<u8> {
     [b"=", task].concat()
 }

@@ -1,5 +1,5 @@
-//! `Sink`: takes results as the pipeline's sink does, around the real `Seen`: each once, in order if that is wanted. It reports
-//! what is done to the ventilator, and settles in bulk while that is heard.
+//! `Sink`: takes results like the pipeline's sink, around the real `Seen`: each once, in order if requested. It reports
+//! done tasks to the ventilator, and settles in bulk while the reports arrive.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::push::Body;
 use crate::scenario::{Kind, Scenario};
 use crate::worker::TELL_DELAY_MAX;
 
-/// A batch that is settled as a whole when it has been dealt with.
+/// A batch that is settled as a whole after it has been processed.
 #[derive(Debug)]
 struct Taken {
     link: usize,
@@ -27,31 +27,31 @@ struct Taken {
 pub struct Sink {
     pub life: Life<Party>,
     pub results: Pull,
-    /// By which it reports, and what it has still to report.
+    /// The PULL that sends reports, and the tasks that are still to report.
     pub reports: Pull,
     unreported: Vec<(TaskId, u64)>,
-    /// Whether the last report went to the ventilator.
+    /// `true` if the last report went to the ventilator.
     is_heard: bool,
     control: Option<Endpoint>,
     said: VecDeque<Vec<u8>>,
-    /// Whether the ventilator has said what is done already.
+    /// `true` if the ventilator has said which tasks are done already.
     is_introduced: bool,
     sources: BTreeMap<u64, Seen<Body>>,
     ready: VecDeque<Ready<Body>>,
     batch: Option<Taken>,
-    /// Of the batch: tasks whose results were not delivered.
+    /// The tasks of the batch whose results were not delivered.
     dropped: BTreeSet<TaskId>,
     last: Option<TaskId>,
     keep_order: bool,
     is_busy: bool,
     turn: u32,
     is_tell_due: bool,
-    /// As END says: tasks, and of those without a result.
+    /// The number of tasks in END, and the number of these without a result.
     pub ended: Option<(u64, u64)>,
 }
 
 impl Sink {
-    /// One that knows what is stored.
+    /// A sink that knows the stored results.
     pub fn new(
         life: Life<Party>,
         scenario: &Scenario,
@@ -61,7 +61,7 @@ impl Sink {
         for (&epoch, ranges) in stored {
             let seen = sources.entry(epoch).or_default();
             if scenario.keep_order {
-                // What was passed over has had its turn.
+                // Skipped results have had their turn.
                 let last = ranges.iter().last().map_or(0, |range| range.end);
                 seen.raise_floor(last, &mut |_| {});
             }
@@ -142,7 +142,7 @@ impl Sink {
         self.results.tell(net, true);
     }
 
-    /// Goes on until its application is busy, or there is nothing to do. Returns whether all is done.
+    /// Runs until its application is busy, or there is nothing to do. Returns `true` if all is done.
     pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) -> bool {
         loop {
             if self.is_busy {
@@ -212,7 +212,7 @@ impl Sink {
         }
     }
 
-    /// What has not been told is told by and by.
+    /// Sends further reports and settlements with time.
     fn tell_later(&mut self, net: &mut Net) {
         if self.results.has_news() && !std::mem::replace(&mut self.is_tell_due, true) {
             net.sim.within(TELL_DELAY_MAX, Event::Tell(self.life));
@@ -232,7 +232,7 @@ impl Sink {
         }
     }
 
-    /// Reports what is done; while nobody hears that, settlements are told at once.
+    /// Reports done tasks. While no report can be sent, settlements are sent at once.
     fn report(&mut self, net: &mut Net) {
         if !self.unreported.is_empty() {
             self.is_heard = self.reports.report(net, &std::mem::take(&mut self.unreported));
@@ -251,7 +251,7 @@ impl Sink {
         }
     }
 
-    /// Tells new results from those that came before.
+    /// Separates new results from repeated ones.
     fn sort(&mut self, net: &mut Net, batch: Batch) {
         let Batch { link, numbers, messages } = batch;
         if !net.is_calm && net.sim.chance(net.scenario.release_chance / 2) {
@@ -294,7 +294,7 @@ impl Sink {
         }
     }
 
-    /// What the ventilator has to say. Returns whether it has said something.
+    /// Reads the messages of the ventilator. Returns `true` if there was one.
     fn hear(&mut self, net: &mut Net) -> bool {
         let Some(said) = self.said.pop_front() else { return false };
         let Some(message) = ControlMessage::decode(&said) else { return true };

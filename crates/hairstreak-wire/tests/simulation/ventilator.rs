@@ -1,4 +1,4 @@
-//! `Ventilator`: hands out numbered tasks, tells the sink what is settled, which tasks were refused, and when all is done.
+//! `Ventilator`: hands out numbered tasks, and tells the sink settlements, refused tasks, and the end.
 
 use std::collections::BTreeMap;
 
@@ -18,12 +18,12 @@ pub struct Ventilator {
     life: Life<Party>,
     pub tasks: Push,
     produced: u64,
-    /// The application takes what is refused at once; else at the end, so that some of it turns out to be done before.
+    /// `true` if the application takes refusals at once. Otherwise at the end, so that some of them turn out to be done before.
     takes_refusals: bool,
     not_before: u64,
     floor: Option<TaskId>,
     end: Option<ControlMessage<'static>>,
-    /// Sinks, and whether they have said HELLO.
+    /// Sinks, with a flag for their HELLO.
     controls: BTreeMap<usize, (Endpoint, bool)>,
 }
 
@@ -86,7 +86,7 @@ impl Ventilator {
         }
     }
 
-    /// The first task that is not settled; the next new one if all are.
+    /// The first unsettled task; the next new task if all are settled.
     fn first_unsettled(&self) -> TaskId {
         self.tasks.first_unsettled().unwrap_or(TaskId { epoch: EPOCH, sequence: self.produced })
     }
@@ -108,7 +108,7 @@ impl Ventilator {
         }
     }
 
-    /// The application takes what is refused.
+    /// The application takes the refusals.
     fn take_refusals(&mut self, net: &mut Net, ledger: &mut Ledger) {
         for refusal in self.tasks.redelivery.take_refusals() {
             net.sim.note(|| format!("ventilator: {} refused: {:?}", refusal.task.sequence, refusal.cause));

@@ -12,10 +12,10 @@ use crate::pull::Pull;
 use crate::push::{Body, Push};
 use crate::scenario::{Scenario, result_body};
 
-/// How long senders are told nothing by a busy party.
+/// The longest time without settlements from a busy party.
 pub const TELL_DELAY_MAX: u64 = 64_000;
 
-/// What becomes of a worker.
+/// The fate of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Lives,
@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// What the sink says of results holds for their tasks.
+    /// Applies the sink's settlements of results to their tasks.
     pub fn receive_settled(&mut self, net: &mut Net, link: usize, bytes: &[u8]) -> Result<(), LinkError> {
         let (news, result) = self.results.receive(net, link, bytes);
         for (run, count) in news.accepted {
@@ -81,7 +81,7 @@ impl Worker {
         self.tasks.tell(net, true);
     }
 
-    /// Goes on until it is busy, or has nothing to do.
+    /// Runs until it is busy, or has nothing to do.
     pub fn go_on(&mut self, net: &mut Net, ledger: &mut Ledger) -> Fate {
         self.results.send_waiting_again(net);
         loop {
@@ -105,7 +105,7 @@ impl Worker {
                 }
                 self.reply(net, task);
             } else if let Some(task) = self.batch.pop_front() {
-                // What is done already is settled with its result.
+                // A done task is settled with its result.
                 let TaskRun { id, deliveries, .. } = task.run;
                 if deliveries == 0 || !self.results.is_under_way(id) {
                     self.begin(net, ledger, task);

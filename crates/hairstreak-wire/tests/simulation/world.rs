@@ -1,4 +1,4 @@
-//! `World`: all parties, what happens to them, and what goes wrong.
+//! `World`: all parties, their events, and the faults.
 
 use hairstreak_testkit::{Life, NetworkEvent, Nodes, Rng, Trace};
 
@@ -10,9 +10,9 @@ use crate::sink::Sink;
 use crate::ventilator::Ventilator;
 use crate::worker::{Fate, Worker};
 
-/// How long everything may take once nothing goes wrong any more.
+/// The time limit of the run after the last fault.
 const PROGRESS_TIME: u64 = 60_000_000;
-/// How long a paused party sleeps.
+/// The sleep of a paused party.
 const PAUSE_MAX: u64 = 500_000;
 const WORKER_COUNT_MAX: usize = 8;
 
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// Until all is done. Panics when something does not hold.
+    /// Runs until all is done. Panics if a guarantee is broken.
     pub fn run(&mut self) {
         let deadline = self.net.scenario.calm_at + PROGRESS_TIME;
         while !self.is_done() {
@@ -65,7 +65,7 @@ impl World {
     }
 
     fn is_done(&self) -> bool {
-        // What a hostile ventilator makes up is never settled.
+        // Tasks invented by a hostile ventilator are never settled.
         let is_hostile = self.net.scenario.kind == Kind::Hostile;
         let have_left = is_hostile || self.workers.iter().all(Option::is_none);
         self.ledger.is_finished && self.ventilator.has_ended() && have_left
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// An end knows that its link is over.
+    /// An end notices that its link has ended.
     fn over(&mut self, link: usize, end: usize) {
         if !self.net.links[link].is_open(end) {
             return;
@@ -332,7 +332,7 @@ impl World {
         }
     }
 
-    /// The party is gone with all that it knew, and comes back.
+    /// The party crashes with all its state, and comes back.
     fn crash(&mut self, party: Party) {
         self.net.sim.note(|| format!("{party:?} crashes"));
         self.net.links.crash(&mut self.net.sim, party);
@@ -399,7 +399,7 @@ impl World {
                 self.start(Party::Worker(self.workers.len() - 1));
             }
             Fault::Tamper => {
-                // In order, results of tasks that a ventilator makes up wait for ever, and others behind them.
+                // In order, results of invented tasks wait for ever, and others behind them.
                 let is_meant = |load| match load {
                     Load::Results | Load::Reports => true,
                     Load::Tasks => !scenario.keep_order,
@@ -421,11 +421,11 @@ impl World {
         if all.is_empty() { None } else { Some(all[self.net.sim.rng.usize(0..all.len())]) }
     }
 
-    /// Nothing goes wrong any more: what is rotten is cut off.
+    /// Ends all faults, and cuts off the links of hostile ends.
     fn calm(&mut self) {
         self.net.sim.note(|| "calm".into());
         self.net.is_calm = true;
-        // All others may be about to leave, and wait for a task that none of them is given.
+        // All other workers may be about to leave, and a task may wait that none of them is given.
         self.workers.push(None);
         self.start(Party::Worker(self.workers.len() - 1));
         let rotten = self.net.links.iter().filter(|(_, link)| link.label.is_tampered);

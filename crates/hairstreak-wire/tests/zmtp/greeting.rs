@@ -1,4 +1,4 @@
-//! The greeting: literal bytes, every other protocol refused at the first byte that tells.
+//! The greeting: literal bytes, every other protocol refused at the first differing byte.
 
 use hairstreak_wire::{
     Blame,

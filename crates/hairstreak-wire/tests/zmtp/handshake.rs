@@ -1,5 +1,5 @@
-//! Handshakes that succeed: between two ends of ours and with what libzmq says, however the bytes
-//! are cut.
+//! Handshakes that succeed: between two of our ends and with the bytes of libzmq, for all cuts of
+//! the bytes.
 
 use crate::{
     greeting::{LIBZMQ_START, greeting},
@@ -16,7 +16,7 @@ fn said(start: &[u8; 12], ready: &[u8]) -> Vec<u8> {
     [&greeting(start, b"NULL"), ready, TRAFFIC].concat()
 }
 
-/// Whatever the cut, `ours` finds `expected` and leaves the traffic alone.
+/// For every cut, `ours` finds `expected` and leaves the traffic unread.
 #[track_caller]
 fn check(ours: SocketType, stream: &[u8], expected: &RemotePeer) {
     let traffic_start = stream.len() - TRAFFIC.len();

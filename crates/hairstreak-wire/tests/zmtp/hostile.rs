@@ -1,12 +1,12 @@
-//! Peers that send anything at all: random bytes, and valid handshakes with bytes changed, lost,
-//! doubled and cut. What a peer can make an end hold is checked beside the state machine, in
+//! Hostile peers: random bytes, and valid handshakes with bytes changed, lost,
+//! doubled and cut. The memory that a peer can occupy is checked beside the state machine, in
 //! `handshake.rs` of the crate.
 
 use crate::pair::{greeting_and_ready, handshake, local, socket_type_metadata};
 use hairstreak_wire::zmtp::{Greeting, Handshake, SocketType, metadata};
 use proptest::{prelude::*, sample::Index};
 
-/// What a well-behaved DEALER says, some traffic included.
+/// The bytes of a well-behaved DEALER, including some traffic.
 fn valid_stream() -> Vec<u8> {
     let mut metadata = socket_type_metadata(b"DEALER");
     metadata::encode(&mut metadata, "Identity", b"worker-7");
@@ -16,7 +16,7 @@ fn valid_stream() -> Vec<u8> {
     stream
 }
 
-/// Feeds `stream` in two pieces and holds the handshake to its promises.
+/// Feeds `stream` in two pieces and checks the guarantees of the handshake.
 fn check_promises(mut ours: Handshake, stream: &[u8], split: Index) -> Result<(), TestCaseError> {
     let (first, second) = stream.split_at(split.index(stream.len() + 1));
     let mut failure = None;

@@ -1,4 +1,4 @@
-//! ZMTP without a socket: what the codecs and the handshake make of bytes, good and bad.
+//! ZMTP without a socket: the codecs and the handshake with valid and invalid bytes.
 //!
 //! Bytes called `LIBZMQ_...` were captured from libzmq 4.3.5, not written by our own encoders.
 

@@ -1,5 +1,5 @@
 //! The two drivers of the handshake tests: a [`Pair`] of our own ends joined by bytes in memory, and
-//! [`receive`], one end that is fed what a peer said.
+//! [`receive`], one end that is fed the bytes of a peer.
 
 use hairstreak_wire::zmtp::{
     Greeting, Handshake, HandshakeError, HandshakeLimits, LocalPeer, RemotePeer, SocketType, command,
@@ -16,21 +16,21 @@ pub fn handshake(local: LocalPeer) -> Handshake {
     Handshake::new(local, HandshakeLimits::default())
 }
 
-/// What a peer says that sends our greeting and then a READY with this metadata.
+/// The bytes of a peer that sends our greeting and then a READY with this metadata.
 pub fn greeting_and_ready(metadata: &[u8]) -> Vec<u8> {
     let mut bytes = Greeting::encode("NULL", false).to_vec();
     command::encode_ready(&mut bytes, metadata);
     bytes
 }
 
-/// Metadata that names a socket type and nothing else.
+/// Metadata with only a socket type.
 pub fn socket_type_metadata(name: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     metadata::encode(&mut out, "Socket-Type", name);
     out
 }
 
-/// Feeds `chunks` to a handshake: how many bytes it consumed in all, and what it sent meanwhile.
+/// Feeds `chunks` to a handshake. Returns the number of consumed bytes, and the bytes that it sent.
 pub fn receive<'a>(
     handshake: &mut Handshake,
     chunks: impl IntoIterator<Item = &'a [u8]>,
@@ -47,7 +47,7 @@ pub fn receive<'a>(
     Ok((consumed, sent))
 }
 
-/// One end of a [`Pair`]: its handshake, the bytes on their way to it, and who it found.
+/// One end of a [`Pair`]: its handshake, the bytes on their way to it, and the peer that it found.
 struct End {
     handshake: Handshake,
     inbox: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Handshakes that fail: each for a reason of its own, told to the peer where ZMTP wants it.
+//! Handshakes that fail, each for a reason of its own. The peer gets the reason if ZMTP requires it.
 
 use crate::{
     greeting::{LIBZMQ_START, greeting},

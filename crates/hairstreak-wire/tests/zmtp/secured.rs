@@ -1,5 +1,5 @@
-//! PLAIN and CURVE between two ends of ours: every mechanism in every role, however the bytes are cut; verdicts;
-//! and what becomes of commands that were changed, cut, repeated or meant for others.
+//! PLAIN and CURVE between two of our ends: every mechanism in every role, for all cuts of the bytes; verdicts;
+//! and commands that were changed, cut, repeated or meant for others.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,7 +53,7 @@ fn accept() -> Verdict {
     Verdict::Accept { user_id: Some("user".to_owned()) }
 }
 
-/// What came of a handshake: who each end found, and how it seals.
+/// The result of a handshake: the peer that each end found, and its ciphers.
 struct Joined {
     client: (RemotePeer, Option<Box<CurveCipher>>),
     server: (RemotePeer, Option<Box<CurveCipher>>),

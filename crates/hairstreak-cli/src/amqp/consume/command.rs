@@ -1,8 +1,8 @@
 //! `hairstreak consume`: writes delivered messages, and acknowledges them once they are written.
 //!
 //! With --count the broker must not send too many messages: a surplus message goes back to the queue, marked as
-//! redelivered. So the last acknowledgements, as many as the prefetch, are held back until all messages are written. A
-//! queue that falls idle meanwhile ends this: a message must not stay unacknowledged for that long.
+//! redelivered. Therefore the last acknowledgements, as many as the prefetch, are held back until all messages are
+//! written. If the queue becomes idle meanwhile, they are sent, so that no message stays unacknowledged for long.
 
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ pub fn consume(arguments: &ConsumeArguments) -> Result<(), Failure> {
     })
 }
 
-/// A queue of this connection alone, with messages of the exchange from now on.
+/// Declares a queue that only this connection uses, for further messages of the exchange.
 fn bind_queue(connection: &mut Connection, exchange: &str, keys: &[String]) -> Result<String, Failure> {
     let declare = queue::Declare { exclusive: true, auto_delete: true, ..queue::Declare::default() };
     let reply = connection.call(&Method::QueueDeclare(declare))?;
@@ -93,11 +93,11 @@ struct Consumer<'a> {
     queue: String,
     consumer_tag: Vec<u8>,
     output: Output,
-    /// The most messages without an acknowledgement.
+    /// The largest number of messages without an acknowledgement.
     prefetch: u64,
     /// The delivery tag of the last message that was put, which is also the number of messages put.
     written: u64,
-    /// Up to this delivery tag.
+    /// The last acknowledged delivery tag.
     acknowledged: u64,
     /// Arrival time of the last message.
     last_came: Instant,
@@ -109,7 +109,7 @@ impl Consumer<'_> {
         self.start()?;
         let done = self.write_all(interrupt);
         self.cancel();
-        // Written messages are acknowledged at each end, so that they do not come again.
+        // Written messages are acknowledged at every kind of end. Otherwise the broker would deliver them again.
         let flushed = self.output.flush();
         if flushed.is_ok() {
             self.acknowledge(self.written);
@@ -166,10 +166,10 @@ impl Consumer<'_> {
         }
     }
 
-    /// Ends the consumer before the last acknowledgement, for which the broker would send more.
+    /// Ends the consumer before the last acknowledgement, after which the broker would send more messages.
     fn cancel(&mut self) {
         let cancel = basic::Cancel { consumer_tag: &self.consumer_tag, no_wait: false };
-        // If the call fails, the connection ends, and the consumer with it.
+        // If the call fails, the connection and its consumer end.
         let _ = self.connection.call(&Method::BasicCancel(cancel));
     }
 
@@ -185,7 +185,7 @@ impl Consumer<'_> {
                 let reason = "the broker has ended the consumer: the queue was deleted, or is moving";
                 Err(Failure::failed(format!("{reason} (queue '{}')", self.queue)))
             }
-            // Nothing else concerns a consumer.
+            // Other events do not concern a consumer.
             _ => Ok(()),
         }
     }
@@ -199,13 +199,13 @@ impl Consumer<'_> {
         self.arguments.count.map_or(u64::MAX, |count| count - self.prefetch)
     }
 
-    /// Returns the time to acknowledge the messages held back, if there are any.
+    /// Returns the time at which held-back messages are acknowledged, if there are any.
     fn idle_end(&self) -> Option<Instant> {
         let keeps_back = !self.arguments.no_ack && self.acknowledged < self.written;
         keeps_back.then(|| self.last_came + IDLE_TIME)
     }
 
-    /// Acknowledges all up to this delivery tag.
+    /// Acknowledges all messages up to this delivery tag.
     fn acknowledge(&mut self, delivery_tag: u64) {
         let is_open = !self.connection.is_channel_closed();
         if is_open && !self.arguments.no_ack && delivery_tag > self.acknowledged {
@@ -214,17 +214,17 @@ impl Consumer<'_> {
         }
     }
 
-    /// Returns the time to give up, or to look for an empty queue.
+    /// Returns the time at which the command gives up, or asks whether the queue is empty.
     fn patience_end(&self) -> Option<Instant> {
         match self.arguments.timeout {
             Some(timeout) => Some(self.last_came + timeout),
-            // An own queue is always empty at first.
+            // A queue of this connection is always empty at first.
             None if self.arguments.follow || self.arguments.queue.is_none() => None,
             None => Some(self.last_came + QUIET_TIME),
         }
     }
 
-    /// Returns `true` if no message waits in the queue. A message that comes during the question is written first.
+    /// Returns `true` if no message waits in the queue. A message that arrives before the answer is written first.
     fn is_empty(&mut self) -> Result<bool, Failure> {
         let check =
             queue::Declare { queue: self.queue.as_bytes(), passive: true, ..queue::Declare::default() };
@@ -244,7 +244,7 @@ impl Consumer<'_> {
         Ok(is_empty && !has_come)
     }
 
-    /// The time is over, or the queue empty.
+    /// Ends the command because the time is over or the queue is empty.
     fn fewer(&self) -> Result<(), Failure> {
         match self.arguments.count {
             Some(count) if self.written < count => {

@@ -1,5 +1,5 @@
-//! `Output`: the destination of messages. A successful `flush` has written all messages put before; after a failure no
-//! later one succeeds.
+//! `Output`: the destination of messages. A successful `flush` has written all messages put before. After a failure every
+//! later `flush` fails.
 
 use std::fs;
 use std::io::{self, ErrorKind, Write};
@@ -14,7 +14,7 @@ use super::arguments::OutputArguments;
 use crate::amqp::value::to_record;
 use crate::failure::Failure;
 
-/// The bytes that are gathered for one write.
+/// The number of bytes that are gathered for one write.
 const BUFFER_SIZE: usize = 128 * 1024;
 
 /// The destination of messages.
@@ -79,7 +79,7 @@ impl Output {
     }
 }
 
-/// A file appears whole, and takes the place of none.
+/// Writes a new file, which appears whole. An existing file is never replaced.
 fn write_file(folder: &Path, number: &mut u64, suffix: &str, body: &[u8]) -> io::Result<()> {
     let unfinished = folder.join(format!(".hairstreak-{}", std::process::id()));
     fs::write(&unfinished, body)?;

@@ -12,22 +12,22 @@ use crate::amqp::session::BrokerArguments;
 use crate::amqp::value::{NamedValue, PropertyValues, Text, short_string, table};
 use crate::numbers::{When, bounded};
 
-/// Messages without a confirm.
+/// The largest number of messages without a confirm.
 const WINDOW_MAX: u64 = 1_000_000;
-/// The longest that RabbitMQ keeps a message that expires.
+/// The longest expiration that RabbitMQ accepts.
 const EXPIRATION_MAX: Duration = Duration::from_secs(u32::MAX as u64 / 1000);
 const PERSISTENT: u8 = 2;
 
-/// Publish messages, and have the broker confirm each
+/// Publish messages, each confirmed by the broker
 ///
-/// The body of the message is BODY, a file, or all of standard input. --lines, --null, --length and --json make many messages
-/// of what is read, and each is sent as soon as it is there.
+/// The body of the message is BODY, a file, or all of standard input. With --lines, --null, --length and --json the input has
+/// many messages. Each is sent as soon as it has been read.
 ///
 /// Without --exchange, KEY names the queue that gets the message.
 #[derive(Debug, Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct PublishArguments {
-    /// The exchange. Without it the default exchange, in which each queue's name is its key.
+    /// The exchange. [default: the default exchange, in which the name of a queue is its key]
     #[arg(short = 'x', long, value_name = "NAME", value_parser = short_string)]
     pub exchange: Option<String>,
     /// The routing key.
@@ -35,16 +35,16 @@ pub struct PublishArguments {
     pub key: Option<String>,
     #[command(flatten)]
     pub message: MessageArguments,
-    /// A message that no queue gets comes back, and is counted.
+    /// The broker returns messages that no queue gets. The command counts them.
     #[arg(long)]
     pub mandatory: bool,
     #[command(flatten)]
     pub form: FormArguments,
-    /// The most messages that are sent ahead of their confirms.
+    /// The largest number of messages without a confirm.
     #[arg(short, long, value_name = "W", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=WINDOW_MAX))]
     pub window: u64,
-    /// Show how far it is on standard error: `auto` does if that is a terminal and standard output is none; without a
-    /// value, always.
+    /// Show the progress on standard error. `auto`: if standard error is a terminal and standard output is not. Without a
+    /// value: always.
     #[arg(long, value_name = "WHEN", default_value = "auto", default_missing_value = "always", num_args = 0..=1, require_equals = true)]
     pub progress: When,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub struct PublishArguments {
 /// The form of the messages.
 #[derive(Debug, Args)]
 pub struct FormArguments {
-    /// The body. Without it standard input is read.
+    /// The body. [default: standard input]
     #[arg(conflicts_with_all = ["file", "lines", "null", "length"])]
     pub body: Option<OsString>,
     /// Read this file instead of standard input.
@@ -70,10 +70,10 @@ pub struct FormArguments {
     #[arg(long, conflicts_with = "json")]
     pub length: bool,
     /// Each line is a JSON object with key, exchange, headers, properties and body (or body_base64), as consume --json
-    /// prints them. Options go before what the object says. The result is a JSON object, too.
+    /// prints them. Options override the fields of the object. The result is a JSON object, too.
     #[arg(long)]
     pub json: bool,
-    /// Publish the message so many times.
+    /// Publish the message this many times.
     #[arg(short, long, value_name = "N", default_value_t = 1, conflicts_with_all = ["lines", "null", "length"])]
     pub count: u64,
 }
@@ -81,7 +81,7 @@ pub struct FormArguments {
 /// Headers and properties.
 #[derive(Debug, Args)]
 pub struct MessageArguments {
-    /// A header. A value that is JSON has JSON's type, any other is a string. May be repeated.
+    /// A header. A JSON value has its JSON type, any other value is a string. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME=VALUE")]
     headers: Vec<NamedValue>,
     /// The message survives a restart of the broker, in a durable queue.
@@ -90,7 +90,7 @@ pub struct MessageArguments {
     /// The priority.
     #[arg(long, value_name = "N")]
     priority: Option<u8>,
-    /// How long the message may wait in a queue, such as 5s.
+    /// The longest wait of the message in a queue, such as 5s.
     #[arg(long, value_name = "TIME", value_parser = expiration)]
     expiration: Option<Duration>,
     /// The MIME type of the body.
@@ -108,7 +108,7 @@ pub struct MessageArguments {
     /// The application's name for the message.
     #[arg(long, value_name = "ID", value_parser = short_string)]
     message_id: Option<String>,
-    /// When the message was made, in seconds since 1970.
+    /// The time of the message, in seconds since 1970.
     #[arg(long, value_name = "SECONDS")]
     timestamp: Option<u64>,
     /// The kind of the message.

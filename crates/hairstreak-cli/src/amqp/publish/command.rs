@@ -16,7 +16,7 @@ use crate::numbers::{grouped, messages};
 use crate::output::{note, print};
 use crate::signals;
 
-/// The most bytes that may wait to be sent.
+/// The largest number of bytes that wait to be sent.
 const OUTPUT_SIZE_MAX: usize = 1 << 20;
 
 pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
@@ -44,11 +44,11 @@ pub fn publish(arguments: &PublishArguments) -> Result<(), Failure> {
     conclude(arguments, &tally, done)
 }
 
-/// The properties of messages that bring none of their own.
+/// The properties of messages without properties of their own.
 struct Template {
     headers: FieldTable,
     properties: PropertyValues,
-    /// Both of them.
+    /// Headers and properties together.
     encoded: Vec<u8>,
 }
 
@@ -91,7 +91,7 @@ impl Publisher<'_> {
                         break;
                     }
                     Ok(Sent::End) => is_over = true,
-                    // Earlier messages shall be confirmed all the same.
+                    // Earlier messages are still confirmed.
                     Err(failure) => (is_over, failed) = (true, Some(failure)),
                 }
             }
@@ -122,7 +122,7 @@ impl Publisher<'_> {
                 note(&format!("hairstreak: the broker takes no messages for now: {reason}; waiting\n"));
             }
             Event::Unblocked => note("hairstreak: the broker takes messages again\n"),
-            // Nothing else was asked for.
+            // No other event was requested.
             _ => {}
         }
     }
@@ -156,7 +156,7 @@ impl Publisher<'_> {
 
 enum Sent {
     Message,
-    /// The source has to read first.
+    /// The source has to read more input first.
     Nothing,
     End,
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// The largest message of a stream: RabbitMQ takes no larger ones.
 const RECORD_BYTES_MAX: usize = 512 << 20;
-/// Read at once, of a message that is all of its input.
+/// The size of one read, if the input is a single message.
 const READ_SIZE: usize = 128 * 1024;
 
 /// The source of the messages.
@@ -36,7 +36,7 @@ pub enum Next<'a> {
         number: u64,
         bytes: &'a [u8],
     },
-    /// More has to be read first.
+    /// More input has to be read first.
     Wait,
     End,
 }
@@ -64,7 +64,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The descriptor to wait for before more is read.
+    /// The descriptor to wait for before the next read.
     pub fn input(&self) -> Option<BorrowedFd<'_>> {
         self.input.as_ref().map(AsFd::as_fd)
     }

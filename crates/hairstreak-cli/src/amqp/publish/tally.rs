@@ -1,6 +1,6 @@
-//! `Tally`: which messages the broker has confirmed. It numbers them from 1 in the order in which they were sent.
+//! `Tally`: the messages that the broker has confirmed. Messages are numbered from 1 in the order of sending.
 //!
-//! Invariant: `settled[0]` is about message `first`, and is false: settled messages before all open ones are forgotten.
+//! Invariant: `settled[0]` is about message `first`, and is false: settled messages before the first open message are removed.
 
 use std::collections::VecDeque;
 
@@ -11,9 +11,9 @@ pub struct Tally {
     settled: VecDeque<bool>,
     open_count: u64,
     pub confirmed: u64,
-    /// The broker could not take them.
+    /// Messages that the broker refused.
     pub refused: u64,
-    /// They came back before their confirm: no queue has them.
+    /// Messages that came back before their confirm: no queue has them.
     pub returned: u64,
     /// The reason of the last return.
     pub returned_for: String,
@@ -32,7 +32,7 @@ impl Tally {
         }
     }
 
-    /// A message was sent.
+    /// Counts a sent message.
     pub fn send(&mut self) {
         self.settled.push_back(false);
         self.open_count += 1;
@@ -42,22 +42,22 @@ impl Tally {
         self.open_count + self.confirmed + self.refused
     }
 
-    /// Messages without a confirm.
+    /// The number of messages without a confirm.
     pub fn open_count(&self) -> u64 {
         self.open_count
     }
 
-    /// The broker has confirmed this message; with `multiple` all up to it, and all there are if it is 0.
+    /// The broker has confirmed this message; with `multiple` all messages up to this number, and all messages if it is 0.
     pub fn confirm(&mut self, delivery_tag: u64, multiple: bool) {
         self.confirmed += self.settle(delivery_tag, multiple);
     }
 
-    /// The broker could not take this message; with `multiple` all up to it, and all there are if it is 0.
+    /// The broker has refused this message; with `multiple` all messages up to this number, and all messages if it is 0.
     pub fn refuse(&mut self, delivery_tag: u64, multiple: bool) {
         self.refused += self.settle(delivery_tag, multiple);
     }
 
-    /// A message came back.
+    /// The broker has returned a message.
     pub fn give_back(&mut self, reason: String) {
         self.returned += 1;
         self.returned_for = reason;

@@ -1,4 +1,4 @@
-//! Field tables and JSON objects. Each value and each table comes back as it was.
+//! Field tables and JSON objects. The conversion to JSON and back keeps each value and each table.
 //!
 //! | AMQP | JSON |
 //! |---|---|
@@ -22,16 +22,16 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 use serde_json::{Map, Number, Value, json};
 
-/// Base64 that is read with or without its padding.
+/// Base64, read with or without padding.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The one name in an object that is a table whose names an object cannot have.
+/// The single name of an object that stands for a table which no plain object can represent.
 const TABLE: &str = "$table";
 
-/// The headers of a message. Their names may begin with $, for an object of headers stands for nothing else.
+/// The headers of a message. Their names may begin with $, because an object of headers is always a table.
 pub fn from_headers(table: &FieldTable) -> Map<String, Value> {
     match plain_object(table) {
         Some(object) if !(object.len() == 1 && object.contains_key(TABLE)) => object,
@@ -48,7 +48,7 @@ fn from_table(table: &FieldTable) -> Value {
     }
 }
 
-/// The table as an object of its names, if their names are UTF-8 and differ.
+/// The table as an object, if all names are UTF-8 and differ.
 fn plain_object(table: &FieldTable) -> Option<Map<String, Value>> {
     let mut names = HashSet::new();
     let field = |(name, value)| {
@@ -101,7 +101,7 @@ fn from_float(value: f32) -> Value {
     number.map_or_else(|| unusual(f64::from(value), bits.0, bits.1).into(), Value::Number)
 }
 
-/// The text of an infinity or a NaN, of which there are many; `nan` has the usual bits.
+/// The text of an infinity or a NaN. `nan` is the NaN with the usual bits.
 fn unusual(value: f64, nan_bits: u64, bits: u64) -> String {
     if value.is_nan() && bits != nan_bits { format!("0x{bits:x}") } else { value.to_string().to_lowercase() }
 }
@@ -214,7 +214,7 @@ fn bits(text: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// The table of this table's JSON, as its bytes: NaNs are equal there, and the order of an object's names is not kept.
+    /// Checks that conversion to JSON and back keeps the table, apart from the order of names. Encoded bytes compare NaNs as equal.
     fn check(table: &FieldTable) {
         let text = Value::from(from_headers(table)).to_string();
         let object = serde_json::from_str(&text).unwrap();

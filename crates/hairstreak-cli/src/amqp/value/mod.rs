@@ -1,4 +1,4 @@
-//! Values of AMQP as people type them, and as JSON has them.
+//! Values of AMQP as typed text, and as JSON.
 //!
 //! - `json`: field tables and JSON objects
 //! - `typed`: NAME=VALUE on the command line

@@ -1,4 +1,4 @@
-//! `PropertyValues`: the properties of a message as they are typed, and as JSON has them. Headers are apart.
+//! `PropertyValues`: the properties of a message as typed text and as JSON. Headers are separate.
 
 use hairstreak_wire::amqp::{FieldTable, Properties, SHORT_STRING_SIZE_MAX};
 use serde::{Deserialize, Serialize};

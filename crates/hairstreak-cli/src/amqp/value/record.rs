@@ -5,8 +5,8 @@
 //!  "properties": {"content_type": "text/plain", "delivery_mode": 2}, "body": "..."}
 //! ```
 //!
-//! Each property and header comes back unchanged (see `json` for their values). A body that is no UTF-8 is `body_base64`. To publish, all fields may
-//! be missing, and a body that is no string is sent as JSON.
+//! Each property and header comes back unchanged (see `json` for their values). A body that is not UTF-8 is `body_base64`. To publish,
+//! all fields may be missing, and a body that is not a string is sent as JSON.
 
 use base64::Engine;
 use hairstreak_amqp::Content;
@@ -37,7 +37,7 @@ pub struct Record {
     pub body: Option<Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body_base64: Option<String>,
-    /// The size of the whole body, in bytes, where the record has only a part of it. Such a record cannot be published.
+    /// The size of the whole body in bytes, if the record has only a part of it. Such a record cannot be published.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
     pub truncated_from: Option<u64>,
 }
@@ -45,12 +45,12 @@ pub struct Record {
 impl Record {
     /// The object on one line, without a newline.
     pub fn to_line(&self) -> Vec<u8> {
-        // INVARIANT: the names are strings, and nothing in a record refuses to be written.
+        // INVARIANT: the names are strings, and every value of a record can be written.
         serde_json::to_vec(self).expect("a record is JSON")
     }
 }
 
-/// The reason for which a text is no message.
+/// The reason why a text is not a message.
 #[derive(Debug, Error)]
 pub enum RecordError {
     #[error("it is no JSON object with a message: {0}")]
@@ -59,7 +59,7 @@ pub enum RecordError {
     Field(&'static str, String),
 }
 
-/// A message to publish, with the fields that the object has.
+/// A message to publish, with the fields of the object.
 pub struct Published {
     pub exchange: Option<Text>,
     pub key: Option<Text>,

@@ -1,4 +1,4 @@
-//! `Text`: a short string of AMQP, such as a routing key or a property. It may have any bytes.
+//! `Text`: a short string of AMQP, such as a routing key or a property. A short string may have any bytes.
 //!
 //! In JSON it is a string, or `{"$string": "base64"}` if the bytes are no UTF-8.
 

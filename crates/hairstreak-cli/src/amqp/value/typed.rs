@@ -1,4 +1,4 @@
-//! `NamedValue`: NAME=VALUE as it is typed. A value that is JSON has JSON's meaning; any other is a string.
+//! `NamedValue`: NAME=VALUE, as typed. A JSON value has its JSON type; any other value is a string.
 //!
 //! ```text
 //! x-max-length=10        an integer          id="10"            a string
@@ -39,7 +39,7 @@ pub fn table(values: &[NamedValue]) -> FieldTable {
     values.iter().map(|named| (&named.name, named.value.clone())).collect()
 }
 
-/// A name or a key: AMQP has no longer ones.
+/// Parses a name or a key, which has at most [`SHORT_STRING_SIZE_MAX`] bytes in AMQP.
 pub fn short_string(text: &str) -> Result<String, String> {
     match text.len() {
         0..=SHORT_STRING_SIZE_MAX => Ok(text.to_owned()),
@@ -52,7 +52,7 @@ pub fn short_string(text: &str) -> Result<String, String> {
 fn typed(text: &str) -> Result<FieldValue, String> {
     match serde_json::from_str(text) {
         Ok(json) => to_value(&json),
-        // A text that begins so is meant as JSON, not as a string.
+        // A text that begins like this is meant as JSON, not as a string.
         Err(error) if text.starts_with(['{', '[', '"']) => Err(format!("the value is no JSON: {error}")),
         Err(_) => Ok(text.into()),
     }
