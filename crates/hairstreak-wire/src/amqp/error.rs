@@ -1,8 +1,13 @@
-//! `DecodeError`: the payload of a frame is invalid.
+//! `DecodeError`: the payload of a frame is invalid. The limits of tables stand beside it.
 
-use super::field::{DEPTH_MAX, FIELD_COUNT_MAX};
 use super::reply_code::ReplyCode;
 use crate::Blame;
+
+/// Deepest nesting of tables and arrays. The outermost table has depth 1.
+pub const DEPTH_MAX: usize = 64;
+
+/// Largest number of fields of a table, including those of the tables and arrays in it.
+pub const FIELD_COUNT_MAX: usize = 65_536;
 
 /// A method, a content header, properties or a field table is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

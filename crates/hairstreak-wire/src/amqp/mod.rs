@@ -36,8 +36,8 @@ mod strings;
 mod tuning;
 
 pub use content_header::{CLASS_BASIC, CONTENT_HEADER_SIZE, ContentHeader, encode_content_header};
-pub use error::DecodeError;
-pub use field::{DEPTH_MAX, EncodedTable, FIELD_COUNT_MAX, Field, FieldTable, FieldValue, Fields, Values};
+pub use error::{DEPTH_MAX, DecodeError, FIELD_COUNT_MAX};
+pub use field::{EncodedTable, Field, FieldTable, FieldValue, Fields, Values};
 pub use frame::{
     FRAME_END, FRAME_HEADER_SIZE, FRAME_OVERHEAD, FRAME_SIZE_ALLOWANCE, FRAME_SIZE_MIN, Frame, FrameError,
     FrameKind, HEARTBEAT_FRAME, PROTOCOL_HEADER, PROTOCOL_HEADER_0_9, ProtocolHeaderError, check_frame_size,

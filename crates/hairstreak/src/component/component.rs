@@ -160,7 +160,9 @@ impl Component {
             .map_err(|reason| BindError::Invalid { name: other.escape_debug().to_string(), reason })?;
         let plug = object.plug.clone();
         let follow = self.inner.directory.as_ref().map(|client| {
-            Follow::start(client, &name, &found.endpoint, move |from, to| plug.move_to(from.as_str(), to.as_str()))
+            Follow::start(client, &name, &found.endpoint, move |from, to| {
+                plug.move_to(from.as_str(), to.as_str())
+            })
         });
         object.add_link(other, follow);
         Ok(true)

@@ -13,8 +13,6 @@ pub const METHOD: u8 = 1;
 pub const CONTENT_HEADER: u8 = 2;
 /// The kind of a frame with a part of a body.
 pub const BODY: u8 = 3;
-/// The kind of a heartbeat.
-pub const HEARTBEAT: u8 = 8;
 
 macro_rules! methods {
     ($($name:ident = $class:literal $method:literal;)*) => {

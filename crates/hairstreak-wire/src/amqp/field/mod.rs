@@ -16,5 +16,5 @@ mod value;
 
 pub use encoded::EncodedTable;
 pub(super) use split::check_table;
-pub use split::{DEPTH_MAX, FIELD_COUNT_MAX, Field, Fields, Values};
+pub use split::{Field, Fields, Values};
 pub use value::{FieldTable, FieldValue};

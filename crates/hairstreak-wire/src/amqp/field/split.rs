@@ -2,13 +2,7 @@
 //! iterators do not inspect nested tables and arrays. The check bounds their depth and the number of fields.
 
 use crate::amqp::cursor::Cursor;
-use crate::amqp::error::DecodeError;
-
-/// Deepest nesting of tables and arrays. The outermost table has depth 1.
-pub const DEPTH_MAX: usize = 64;
-
-/// Largest number of fields of a table, including those of the tables and arrays in it.
-pub const FIELD_COUNT_MAX: usize = 65_536;
+use crate::amqp::error::{DEPTH_MAX, DecodeError, FIELD_COUNT_MAX};
 
 /// A field of a table, or a value of an array. A value of an array has an empty name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
