@@ -11,7 +11,7 @@ use hairstreak::{
 use crate::failure::Failure;
 use crate::operator::ask;
 
-/// A user of the node, by password or by key. Without credentials a program has the rights of all programs on the node's host.
+/// A user of the node, by password or by key. Without credentials a program may do what every program on the node's host may do.
 #[derive(Debug, Args)]
 pub struct CredentialArguments {
     /// Log in as this user. [default: the environment's HAIRSTREAK_USER, else no login]

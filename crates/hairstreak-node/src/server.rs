@@ -42,7 +42,8 @@ impl Server {
     }
 
     /// As [`Server::start`], and calls functions of the program.
-    pub fn start_with(config: NodeConfig, callbacks: Callbacks) -> Result<Server, StartError> {
+    pub fn start_with(mut config: NodeConfig, callbacks: Callbacks) -> Result<Server, StartError> {
+        config.read_curve_keys()?;
         let Callbacks { on_change, on_end, on_accept_failure } = callbacks;
         let (on_end, tell_failure) = (Arc::new(on_end), Arc::<TellFailure>::from(on_accept_failure));
         let has_hosts = config.has_virtual_hosts();

@@ -8,6 +8,7 @@ use hairstreak_socket::{BindError, OpenError};
 use hairstreak_transport::tls::TlsConfigError;
 use thiserror::Error;
 
+use crate::config::ConfigError;
 use crate::operator::BootError;
 
 /// A failure to start a node.
@@ -16,6 +17,9 @@ pub enum StartError {
     /// There is no endpoint to listen on.
     #[error("there is nothing to serve: every listener is switched off")]
     NoEndpoint,
+    /// The key for CURVE that the configuration names cannot be read.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// An endpoint could not be bound.
     #[error(transparent)]
     Bind(#[from] BindError),

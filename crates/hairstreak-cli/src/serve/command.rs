@@ -30,10 +30,9 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     watched.extend(arguments.config.as_ref().map(|_| SIGHUP));
     let mut signals = Signals::new(watched).map_err(Failure::failed)?;
     let ended = signals.handle();
-    let mut config = node_config(arguments)?;
+    let config = node_config(arguments)?;
     let supervisor = Supervisor::of_environment().map_err(Failure::usage)?;
     let logging = logging::start(config.log.level, config.log.format)?;
-    config.read_curve_keys().map_err(Failure::usage)?;
     let verbose = arguments.verbose;
     let failures = AcceptFailures::default();
     let callbacks = Callbacks {
@@ -47,7 +46,9 @@ pub fn serve(arguments: &ServeArguments) -> Result<(), Failure> {
     };
     let listeners = ManagementListeners::bind(&config).map_err(Failure::failed)?;
     let server = Server::start_with(config, callbacks).map_err(|error| match error {
-        StartError::Bind(BindError::Endpoint(_)) | StartError::NoEndpoint => Failure::usage(error),
+        StartError::Bind(BindError::Endpoint(_)) | StartError::NoEndpoint | StartError::Config(_) => {
+            Failure::usage(error)
+        }
         _ => Failure::failed(error),
     })?;
     let management = listeners.serve(&server).map_err(Failure::failed)?;

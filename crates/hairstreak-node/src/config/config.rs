@@ -31,7 +31,7 @@ pub struct NodeConfig {
     /// The name of the node. A data directory belongs to the node that made it.
     #[serde(deserialize_with = "values::name")]
     pub node_name: String,
-    /// The data directory. `None`: definitions are in memory only.
+    /// The data directory. `None`: definitions are in memory only. The program that reads a file takes its word `none` for that.
     pub data_dir: Option<PathBuf>,
     /// Free bytes below which the disk of the data directory counts as full.
     pub disk_free_limit: u64,
@@ -171,11 +171,11 @@ impl NodeConfig {
         Ok(())
     }
 
-    /// Reads the node's keys for CURVE, if the file names them.
+    /// Reads the node's keys for CURVE, if they are not here and a file is named.
     ///
     /// Errors: the key cannot be read.
-    pub fn read_curve_keys(&mut self) -> Result<(), ConfigError> {
-        let Some(path) = &self.curve.secret_key_file else { return Ok(()) };
+    pub(crate) fn read_curve_keys(&mut self) -> Result<(), ConfigError> {
+        let (None, Some(path)) = (&self.curve.keys, &self.curve.secret_key_file) else { return Ok(()) };
         let keys = read_keys(path).map_err(|error| ConfigError::Value {
             path: self.file.clone().unwrap_or_default(),
             reason: format!("curve.secret_key_file: {}: {error}", path.display()),
