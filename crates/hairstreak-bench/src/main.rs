@@ -39,6 +39,8 @@ enum Study {
     /// An agent of H3: sends or receives on this host as a controller says, which names it by --host
     H3Agent(h3::AgentSettings),
     /// The Data Vortex, simulated, beside its equations, its published properties, an omega network and a fat tree
+    ///
+    /// Rates are packets a port and slot, times are slots. The same seed gives the same figures on any number of threads.
     Fabric(fabric::Settings),
     /// Ten topologies, predicted first and then run: is the planner right?
     Plan(planner::Settings),

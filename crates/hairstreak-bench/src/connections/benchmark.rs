@@ -59,21 +59,22 @@ fn windows(settings: &Settings) -> (u32, Duration) {
     if settings.quick { (3, Duration::from_millis(100)) } else { (5, Duration::from_secs(1)) }
 }
 
-/// Returns the figures of `count` connections that `open` opens beside the first ones. `idle` waits, and returns the
-/// number of PINGs that came.
-fn measure_idle<T>(
+/// Returns the figures of `count` connections that `open` opens beside the first ones, with the result of `beside`, which is
+/// called while they are open. `idle` waits, and returns the number of PINGs that came.
+fn measure_idle<T, B>(
     settings: &Settings,
     server: &Running,
-    name: &str,
+    (name, bytes_target): (&str, f64),
     [first_count, count]: [usize; 2],
-    bytes_target: f64,
     open: impl FnOnce() -> Result<T>,
+    beside: impl FnOnce() -> Result<B>,
     idle: impl Fn(&mut T, Duration) -> Result<Option<u64>>,
-) -> Result<(Row, T)> {
+) -> Result<(Row, B)> {
     let before = server.resident_bytes()?;
     let start = Instant::now();
     let mut connections = open()?;
     let connects_per_s = count as f64 / start.elapsed().as_secs_f64();
+    let beside = beside()?;
     idle(&mut connections, SETTLE_TIME)?;
     let memory = server.resident_bytes()?.saturating_sub(before);
     let cpu_before = server.cpu_s()?;
@@ -89,7 +90,7 @@ fn measure_idle<T>(
         .show("bytes_target", "at most", Value::figure(bytes_target, whole))
         .show("idle_cpu_percent", "idle", Value::figure(idle_cpu_percent, |cpu| format!("{cpu:.2}%")))
         .show("pings_per_s", "PINGs/s", Value::figure(pings_per_s, whole));
-    Ok((row, connections))
+    Ok((row, beside))
 }
 
 /// Adds the round trips of one connection, alone and beside the others.
@@ -118,10 +119,9 @@ fn relay(settings: &Settings) -> Result<Row> {
         std::thread::sleep(time);
         Ok(None)
     };
-    let (row, ways) =
-        measure_idle(settings, &server, "relay", [2, 2 * way_count], RELAY_BYTES_MAX, open, idle)?;
-    let beside = measure()?;
-    drop(ways);
+    let counts = [2, 2 * way_count];
+    let (row, beside) =
+        measure_idle(settings, &server, ("relay", RELAY_BYTES_MAX), counts, open, &mut measure, idle)?;
     std::thread::sleep(SETTLE_TIME);
     // The machine drifts: before and after count as alone.
     alone.extend(measure()?);
@@ -136,6 +136,7 @@ fn node(settings: &Settings, minor: u8) -> Result<Row> {
     let name = format!("node, ZMTP 3.{minor} peers");
     let open = || Peers::connect(server.address, count, minor);
     let idle = |peers: &mut Peers, time| peers.idle(time).map(Some);
-    let (row, _peers) = measure_idle(settings, &server, &name, [1, count], NODE_BYTES_MAX, open, idle)?;
+    let (row, ()) =
+        measure_idle(settings, &server, (&name, NODE_BYTES_MAX), [1, count], open, || Ok(()), idle)?;
     Ok(add_round_trips(row, Vec::new(), Vec::new()))
 }

@@ -61,6 +61,7 @@ pub fn run(settings: &Settings) -> Result<()> {
     }
     let begin = Instant::now();
     let tables = vec![
+        settings.run_table(),
         settings.saturation(),
         settings.one_angle(),
         settings.scaling(),
@@ -68,10 +69,10 @@ pub fn run(settings: &Settings) -> Result<()> {
         settings.patterns(),
         settings.lanes(),
     ];
-    let Settings { seed, scale, charts, json, .. } = settings;
+    let Settings { charts, json, .. } = settings;
     let report = Report {
         study: "fabric",
-        setting: Setting::new(Vec::new(), vec![format!("seed {seed}, scale {scale}")]),
+        setting: Setting::new(Vec::new(), Vec::new()),
         about: format!("{:.1} s on {} threads", begin.elapsed().as_secs_f64(), settings.thread_count()),
         charts: charts.as_ref().map_or(Ok(Vec::new()), |folder| draw(&tables, folder))?,
         tables,
@@ -83,6 +84,15 @@ pub fn run(settings: &Settings) -> Result<()> {
 impl Settings {
     fn thread_count(&self) -> usize {
         self.threads.or_else(|| available_parallelism().ok()).map_or(1, NonZeroUsize::get)
+    }
+
+    fn run_table(&self) -> Table {
+        let row = Row::default().show("seed", "seed", Value::count(self.seed)).show(
+            "scale",
+            "scale",
+            Value::figure(self.scale, |scale| scale.to_string()),
+        );
+        Table { key: "run", title: "The run", rows: vec![row], legend: "" }
     }
 
     fn table<C: Sync>(

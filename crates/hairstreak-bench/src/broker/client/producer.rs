@@ -169,6 +169,8 @@ impl Confirms {
         if is_multiple {
             self.base = tag;
             self.beyond.retain(|beyond| *beyond > tag);
+        } else if tag == self.base + 1 {
+            self.base = tag;
         } else {
             self.beyond.insert(tag);
         }

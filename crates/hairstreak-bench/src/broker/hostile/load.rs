@@ -138,13 +138,23 @@ impl Kind<'_> {
         };
         let (worked, flooded) = thread::scope(|scope| {
             let flood = (!step.is_empty()).then(|| scope.spawn(flood));
+            let end = EndOfFlood(&is_over);
             let worked = work();
-            is_over.store(true, Relaxed);
+            drop(end);
             (worked, flood.map(|flood| flood.join()).transpose())
         });
         let rate = flooded.map_err(|_| anyhow!("a thread of this process panicked"))?.transpose()?;
         attacker.clean_up()?;
         Ok((worked?, rate))
+    }
+}
+
+/// Ends the flood when dropped, also by a panic.
+struct EndOfFlood<'a>(&'a AtomicBool);
+
+impl Drop for EndOfFlood<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Relaxed);
     }
 }
 

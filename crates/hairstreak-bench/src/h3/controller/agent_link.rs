@@ -32,7 +32,7 @@ pub struct AgentLink {
     pub host: Greeting,
     control: BufReader<TcpStream>,
     /// The agent's process, if the controller has started the agent. It ends with the conversation.
-    local: Option<Child>,
+    _local: Option<LocalAgent>,
 }
 
 impl AgentLink {
@@ -48,7 +48,7 @@ impl AgentLink {
             None => start_local(rabbitmq).context("a local agent")?,
         };
         let control = BufReader::new(connect(address).with_context(|| name.clone())?);
-        let mut link = AgentLink { name, host: Greeting::default(), control, local };
+        let mut link = AgentLink { name, host: Greeting::default(), control, _local: local };
         link.order(&Order::Greet { version: env!("CARGO_PKG_VERSION").to_owned(), vortex })?;
         link.host = link.answer()?;
         Ok(link)
@@ -89,25 +89,27 @@ impl AgentLink {
     }
 }
 
-impl Drop for AgentLink {
+/// The process of an agent on this host. It is killed when dropped.
+#[derive(Debug)]
+struct LocalAgent(Child);
+
+impl Drop for LocalAgent {
     fn drop(&mut self) {
-        if let Some(agent) = &mut self.local {
-            // Both fail only if it has ended and been reaped already.
-            let _ = agent.kill();
-            let _ = agent.wait();
-        }
+        // Both fail only if it has ended and been reaped already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
     }
 }
 
 /// Starts this program as an agent. Returns its process and its address.
-fn start_local(rabbitmq: &str) -> Result<(Option<Child>, SocketAddr)> {
+fn start_local(rabbitmq: &str) -> Result<(Option<LocalAgent>, SocketAddr)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["h3-agent", "--bind", LOCAL, "--rabbitmq", rabbitmq]);
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     end_with_parent(&mut command);
-    let mut agent = command.spawn()?;
+    let mut agent = LocalAgent(command.spawn()?);
     let mut line = String::new();
-    if let Some(output) = agent.stdout.take() {
+    if let Some(output) = agent.0.stdout.take() {
         BufReader::new(output).read_line(&mut line)?;
     }
     let address = line.trim().rsplit(' ').next().and_then(|address| address.parse().ok());

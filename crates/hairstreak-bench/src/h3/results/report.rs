@@ -79,7 +79,12 @@ impl Results {
             table("", "Table 2 of the paper: messages/s, as printed", table_2.into(), ""),
             table("gains", "Gains: rate across the transport, in times of tcp's", gains(records), GAINS),
             table("", "The Data Vortex in both times: messages/s", both_times(records), BOTH_TIMES),
-            table("nodes", "Reference lines: messages/s and node, mean", nodes(records), REFERENCES),
+            table(
+                "nodes",
+                "Reference lines: messages/s and node into queues, mean",
+                nodes(records),
+                REFERENCES,
+            ),
         ]);
         let flaws = ["Known flaws of the paper's figures:"].into_iter().chain(FLAWS);
         Report {

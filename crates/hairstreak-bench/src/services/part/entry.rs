@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Result, anyhow};
 
@@ -38,6 +39,8 @@ pub(super) const ANY_PORT: &str = "tcp://127.0.0.1:*";
 pub(super) const GREETING: &[u8] = b"?";
 /// The body of a request to a service, and of its reply.
 const BODY: &[u8] = b"Hello world";
+/// The longest wait for a reply of a rival. A client gives up after it, for which a busy machine is no cause.
+pub(super) const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A client.
 pub(super) trait Asks {

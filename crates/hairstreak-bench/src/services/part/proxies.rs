@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, bail};
 use hairstreak_socket::{Context, Dealer, Message, Options, Proxy};
 
 use super::super::sample::Task;
-use super::entry::{ANY_PORT, Asks, measure, spawn};
+use super::entry::{ANY_PORT, Asks, TIMEOUT, measure, spawn};
 use crate::frame::processes::report;
 use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType, failed};
 
@@ -103,6 +103,7 @@ impl Tripping for LibzmqHandle {
 
     fn connect(library: &str, endpoint: &str) -> Result<Self> {
         let socket = LibzmqContext::new(library)?.socket(LibzmqType::Dealer)?;
+        socket.set_patience(TIMEOUT)?;
         socket.connect(endpoint)?;
         Ok(socket)
     }

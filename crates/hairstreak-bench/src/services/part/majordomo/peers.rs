@@ -1,13 +1,13 @@
 //! The client of the rival, synchronous or asynchronous, and its worker.
 
 use std::convert::Infallible;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Result, ensure};
 
 use super::super::super::plan::Mode;
 use super::super::super::sample::Task;
-use super::super::entry::{Asks, GREETING};
+use super::super::entry::{Asks, GREETING, TIMEOUT};
 use super::broker::{
     CLIENT, DISCONNECT, EMPTY, Frame, HEARTBEAT, HEARTBEAT_INTERVAL, HEARTBEAT_LIVENESS, READY, REPLY,
     REQUEST, WORKER, behind, send, wrong,
@@ -16,8 +16,6 @@ use crate::sample::{LibzmqContext, LibzmqHandle, LibzmqType};
 
 /// The service of all workers.
 const SERVICE: &[u8] = b"echo";
-/// The longest wait for a reply. A client gives up after it, for which a busy machine is no cause.
-const TIMEOUT: Duration = Duration::from_secs(40);
 
 /// A client.
 pub struct Client {
