@@ -201,7 +201,7 @@ impl World {
     /// A client that answers directly has the address from its own application.
     fn share_addresses(&mut self) {
         let mut views = self.clients.iter().flatten().map(|client| &client.view.reply_to);
-        let Some(address) = host.find(|address| address.len() > frames::REPLY_TO.len()).cloned() else {
+        let Some(address) = views.find(|address| address.len() > frames::REPLY_TO.len()).cloned() else {
             return;
         };
         for client in self.clients.iter_mut().flatten().filter(|client| client.view.reply_to.is_empty()) {
