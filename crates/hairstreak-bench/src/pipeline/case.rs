@@ -8,7 +8,7 @@ use crate::frame::{Measurement, Row, Spread, Value, name, rate, short};
 #[derive(Clone, Debug)]
 pub(super) struct Case {
     pub(super) row: Scenario,
-    /// Of each contender: of ours, of batches and of blocks.
+    /// The samples by contender: ours, batches, blocks.
     pub(super) samples: Vec<Vec<Sample>>,
     /// Part of the rate of ours and of batches that is lost against the most in flight, in per cent.
     pub(super) cost_percents: [Option<f64>; 2],

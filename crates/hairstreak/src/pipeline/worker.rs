@@ -79,7 +79,7 @@ struct Shift {
     absence: Absence,
     /// Time spent waiting for a receiver of results, since the last batch began.
     waited: Duration,
-    /// There is no receiver, and the ventilator wants no more results.
+    /// There is no receiver, and the ventilator needs no further results.
     is_over: bool,
 }
 

@@ -54,7 +54,7 @@ fn root_of(krate: &Crate, module: usize) -> usize {
     krate.modules[module].parent.map_or(module, |parent| root_of(krate, parent))
 }
 
-/// What `name` means in `module`. A prefix of a path is a child before it is anything else; the end of
+/// The item, module or import that `name` refers to in `module`. A prefix of a path is a child first; the end of
 /// a path is an item or an import first (`pub use wait::wait` beside `mod wait`).
 fn look_up<'a>(
     krate: &'a Crate,

@@ -1,5 +1,5 @@
-//! The broker: one ROUTER for clients and workers; services with the requests that wait and the workers that do, the one
-//! that has waited longest first. Also the constants of the protocol (MDP 0.1), and messages of several frames.
+//! The broker: one ROUTER for clients and workers; services with their waiting requests and waiting
+//! workers, each in the order of arrival. Also the constants of the protocol (MDP 0.1), and messages of several frames.
 //!
 //! [`Broker::handle`] decides, and its messages go out through `send`: only [`run_broker`] has a socket.
 
@@ -83,8 +83,7 @@ struct Broker {
 struct Service {
     /// Messages of clients: client, empty frame, header, service, body.
     requests: VecDeque<Vec<Frame>>,
-    /// The names of the workers that wait, the one that has waited longest first. A worker that is silent until its
-    /// time is gone.
+    /// The names of the waiting workers, in the order of arrival. A worker that is silent until its time is dropped.
     waiting: VecDeque<(Frame, Instant)>,
 }
 
