@@ -285,6 +285,11 @@ impl VirtualHost {
         self.parts.queues.visit(from, count_max, |id, queue| into.push(queue_info(&self.parts, id, queue)))
     }
 
+    /// Appends the names of queues.
+    pub fn queue_names(&self, from: usize, count_max: usize, into: &mut Vec<Box<[u8]>>) -> Option<usize> {
+        self.parts.queues.visit(from, count_max, |_, queue| into.push(queue.declaration.name.clone()))
+    }
+
     /// Checks that a connection may use a queue.
     ///
     /// # Errors

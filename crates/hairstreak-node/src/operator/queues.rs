@@ -18,6 +18,16 @@ pub fn all(node: &Node, virtual_host: &str) -> Result<Vec<QueueInfo>, OperatorEr
     Ok(host.gather(VirtualHost::queue_infos))
 }
 
+/// The names of all queues of a virtual host.
+///
+/// # Errors
+///
+/// There is no such host.
+pub fn names(node: &Node, virtual_host: &str) -> Result<Vec<Box<[u8]>>, OperatorError> {
+    let host = live(node, virtual_host)?;
+    Ok(host.gather(VirtualHost::queue_names))
+}
+
 /// A queue and its consumers.
 ///
 /// # Errors

@@ -167,8 +167,8 @@ fn rows_of(call: &Call<'_>, vhost: &Arc<str>, which: Which<'_>) -> Result<Vec<Bi
 }
 
 fn of_default_exchange(call: &Call<'_>, vhost: &Arc<str>) -> Vec<BindingRow> {
-    let queues = queues::all(call.node(), vhost).unwrap_or_default();
-    queues.iter().map(|queue| BindingRow::of_default_exchange(vhost, &queue.name)).collect()
+    let names = queues::names(call.node(), vhost).unwrap_or_default();
+    names.iter().map(|name| BindingRow::of_default_exchange(vhost, name)).collect()
 }
 
 async fn answer(call: &Call<'_>, rows: Vec<BindingRow>) -> Answer {

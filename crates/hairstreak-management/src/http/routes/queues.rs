@@ -78,8 +78,8 @@ impl Rows for QueueRows {
         let mut keys = Vec::new();
         for (index, (vhost, _)) in self.hosts.iter().enumerate() {
             // A host that is deleted meanwhile has no queues.
-            let queues = queues::all(&self.state.node, vhost).unwrap_or_default();
-            keys.extend(queues.into_iter().map(|queue| (index as u32, queue.name)));
+            let names = queues::names(&self.state.node, vhost).unwrap_or_default();
+            keys.extend(names.into_iter().map(|name| (index as u32, name)));
         }
         keys
     }
