@@ -7,6 +7,7 @@
 mod atomic_file;
 mod definitions;
 mod directory;
+pub mod log;
 
 pub use definitions::{DefinitionStore, Entry, Kind, StoreError, Write};
 pub use directory::{DataDirectory, DataDirectoryError, LockHolder, NodeId};

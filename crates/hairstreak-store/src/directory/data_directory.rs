@@ -28,6 +28,7 @@ pub struct DataDirectory {
     node: NodeFile,
     is_new: bool,
     has_definitions: AtomicBool,
+    has_messages: AtomicBool,
     lock: Arc<DirectoryLock>,
 }
 
@@ -56,7 +57,9 @@ impl DataDirectory {
             return Err(DataDirectoryError::OtherNode { path: path.to_owned(), recorded: node.name, wanted });
         }
         let has_definitions = AtomicBool::new(node.has_definitions);
-        Ok(DataDirectory { path: path.to_owned(), node, is_new, has_definitions, lock: Arc::new(lock) })
+        let has_messages = AtomicBool::new(node.has_messages);
+        let lock = Arc::new(lock);
+        Ok(DataDirectory { path: path.to_owned(), node, is_new, has_definitions, has_messages, lock })
     }
 
     /// Returns the directory's path, as it was opened.
@@ -90,14 +93,38 @@ impl DataDirectory {
     ///
     /// The system's error, with the file.
     pub(crate) fn note_definitions(&self) -> Result<(), (PathBuf, io::Error)> {
-        if self.has_definitions() {
+        self.note(&self.has_definitions)
+    }
+
+    /// Returns whether a message log was created here. If its files are missing now, the messages are lost.
+    pub fn has_messages(&self) -> bool {
+        self.has_messages.load(Ordering::Relaxed)
+    }
+
+    /// Records in the file `node` that the message log exists. Its folder is on the medium already.
+    ///
+    /// # Errors
+    ///
+    /// The system's error, with the file.
+    pub(crate) fn note_messages(&self) -> Result<(), (PathBuf, io::Error)> {
+        self.note(&self.has_messages)
+    }
+
+    /// Records a store that has begun.
+    fn note(&self, has_begun: &AtomicBool) -> Result<(), (PathBuf, io::Error)> {
+        if has_begun.swap(true, Ordering::Relaxed) {
             return Ok(());
         }
-        let text = NodeFile { has_definitions: true, ..self.node.clone() }.to_text();
-        atomic_file::write(&self.path, node_file::FILE_NAME, text.as_bytes())
-            .map_err(|error| (self.path.join(node_file::FILE_NAME), error))?;
-        self.has_definitions.store(true, Ordering::Relaxed);
-        Ok(())
+        let text = NodeFile {
+            has_definitions: self.has_definitions(),
+            has_messages: self.has_messages(),
+            ..self.node.clone()
+        }
+        .to_text();
+        atomic_file::write(&self.path, node_file::FILE_NAME, text.as_bytes()).map_err(|error| {
+            has_begun.store(false, Ordering::Relaxed);
+            (self.path.join(node_file::FILE_NAME), error)
+        })
     }
 
     /// Returns the lock, for a store that outlives this value.
@@ -169,7 +196,7 @@ fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
 fn create_node_file(path: &Path, node_name: &str) -> Result<NodeFile, DataDirectoryError> {
     let failed = |error| DataDirectoryError::of("write", &path.join(node_file::FILE_NAME), error);
     let id = NodeId::random().map_err(failed)?;
-    let node = NodeFile { name: node_name.to_owned(), id, has_definitions: false };
+    let node = NodeFile { name: node_name.to_owned(), id, has_definitions: false, has_messages: false };
     atomic_file::write(path, node_file::FILE_NAME, node.to_text().as_bytes()).map_err(failed)?;
     Ok(node)
 }

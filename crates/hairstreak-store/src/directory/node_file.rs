@@ -6,6 +6,7 @@
 //! node rabbit@host
 //! id 9f86d081884c7d659a2feaa0c55ad015
 //! holds definitions
+//! holds messages
 //! ```
 //!
 //! An operator may edit the line `node`: the directory then belongs to the node of that name.
@@ -24,6 +25,8 @@ pub(super) const FORMAT_VERSION: u32 = 2;
 const VERSION_WITHOUT_STORES: u32 = 1;
 /// Name of the store of definitions in a line `holds`.
 const DEFINITIONS: &str = "definitions";
+/// Name of the message log in a line `holds`.
+const MESSAGES: &str = "messages";
 /// Longest name of a node, in bytes.
 const NODE_NAME_SIZE_MAX: usize = 255;
 /// Longest node file, in bytes.
@@ -38,6 +41,8 @@ pub(super) struct NodeFile {
     pub id: NodeId,
     /// True once the file of definitions was created.
     pub has_definitions: bool,
+    /// True once the message log was created.
+    pub has_messages: bool,
 }
 
 /// The text is not a node file of this version.
@@ -51,7 +56,9 @@ pub(super) enum NodeFileError {
 
 impl NodeFile {
     pub fn to_text(&self) -> String {
-        let holds = if self.has_definitions { format!("holds {DEFINITIONS}\n") } else { String::new() };
+        let stores = [(self.has_definitions, DEFINITIONS), (self.has_messages, MESSAGES)];
+        let stores = stores.into_iter().filter(|(is_there, _)| *is_there);
+        let holds: String = stores.map(|(_, store)| format!("holds {store}\n")).collect();
         format!("{TITLE}\nversion {FORMAT_VERSION}\nnode {}\nid {}\n{holds}", self.name, self.id)
     }
 
@@ -75,15 +82,16 @@ impl NodeFile {
         let id = lines.next().and_then(|line| line.strip_prefix("id "));
         let id = id.and_then(|id| NodeId::parse(id.trim()));
         let id = id.ok_or_else(|| damaged("its fourth line is not `id` and 32 hexadecimal digits"))?;
-        let mut has_definitions = false;
+        let (mut has_definitions, mut has_messages) = (false, false);
         for line in lines.filter(|line| version == FORMAT_VERSION && !line.trim().is_empty()) {
             match line.strip_prefix("holds ").map(str::trim) {
                 Some(DEFINITIONS) => has_definitions = true,
+                Some(MESSAGES) => has_messages = true,
                 Some(store) => return Err(NodeFileError::Store(store.escape_debug().to_string())),
                 None => return Err(damaged("a line behind the fourth is not `holds` and a store")),
             }
         }
-        Ok(NodeFile { name: name.to_owned(), id, has_definitions })
+        Ok(NodeFile { name: name.to_owned(), id, has_definitions, has_messages })
     }
 }
 
@@ -106,7 +114,8 @@ mod tests {
     use super::*;
 
     fn file() -> NodeFile {
-        NodeFile { name: "rabbit@host".into(), id: NodeId::random().unwrap(), has_definitions: true }
+        let id = NodeId::random().unwrap();
+        NodeFile { name: "rabbit@host".into(), id, has_definitions: true, has_messages: true }
     }
 
     #[test]
@@ -133,21 +142,22 @@ mod tests {
 
     #[test]
     fn a_file_of_version_1_holds_no_store_that_is_known() {
-        let text = file().to_text().replace("version 2", "version 1").replace("holds definitions\n", "");
+        let file = NodeFile { has_definitions: false, has_messages: false, ..file() };
+        let text = file.to_text().replace("version 2", "version 1");
         assert!(!NodeFile::parse(text.as_bytes()).unwrap().has_definitions);
     }
 
     #[test]
     fn a_store_of_a_later_program_is_named() {
-        let text = file().to_text() + "holds log\n";
-        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Store("log".into())));
+        let text = file().to_text() + "holds streams\n";
+        assert_eq!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Store("streams".into())));
         let text = file().to_text() + "definitions\n";
         assert!(matches!(NodeFile::parse(text.as_bytes()), Err(NodeFileError::Damaged(_))));
     }
 
     #[test]
     fn every_shortened_file_is_damaged() {
-        let text = NodeFile { has_definitions: false, ..file() }.to_text();
+        let text = NodeFile { has_definitions: false, has_messages: false, ..file() }.to_text();
         for size in 0..text.len() - 1 {
             let error = NodeFile::parse(&text.as_bytes()[..size]).unwrap_err();
             assert!(matches!(error, NodeFileError::Damaged(_)), "{size}: {error:?}");

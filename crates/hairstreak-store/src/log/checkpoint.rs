@@ -1,0 +1,124 @@
+//! Checkpoints: the index of the log at one of its groups, in a file of its own. A start applies the groups behind it.
+//!
+//! ```text
+//! 0      4          8         24      28      36          44             52      56
+//! | magic | checksum | log id | epoch | group | next file | next segment | flags | index |
+//! ```
+//!
+//! The checksum is that of all bytes behind it. No segment is being written when a checkpoint is made: all groups behind it lie in later segments.
+
+use std::io::{self, IoSlice};
+
+use super::LogId;
+use super::index::Index;
+use super::storage::StorageBackend;
+
+/// Name of the last checkpoint.
+const NAME: &str = "checkpoint";
+/// Name of the checkpoint before.
+const FORMER: &str = "checkpoint.old";
+/// Name of a checkpoint that is being written.
+const UNFINISHED: &str = "checkpoint.new";
+const MAGIC: [u8; 4] = *b"HChk";
+const HEAD_SIZE: usize = 56;
+/// The log was closed in order.
+const IS_CLOSED: u32 = 1;
+
+/// The part of a checkpoint in front of the index.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct CheckpointHead {
+    /// Run of the node that wrote the checkpoint.
+    pub epoch: u32,
+    /// Last group that the index contains.
+    pub group: u64,
+    /// Number of the next file.
+    pub next_file: u64,
+    /// Number of the next segment.
+    pub next_segment: u64,
+    /// The log was closed in order.
+    pub is_closed: bool,
+}
+
+/// Writes a checkpoint. It is on the medium when this returns.
+///
+/// # Errors
+///
+/// The system's error. The checkpoints before are still there.
+pub(super) fn write(
+    storage: &dyn StorageBackend,
+    log: &LogId,
+    head: &CheckpointHead,
+    index: &[u8],
+) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(HEAD_SIZE + index.len());
+    bytes.extend_from_slice(&MAGIC);
+    bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(log);
+    bytes.extend_from_slice(&head.epoch.to_le_bytes());
+    for number in [head.group, head.next_file, head.next_segment] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    bytes.extend_from_slice(&(if head.is_closed { IS_CLOSED } else { 0 }).to_le_bytes());
+    bytes.extend_from_slice(index);
+    let sum = crc32c::crc32c(&bytes[8..]);
+    bytes[4..8].copy_from_slice(&sum.to_le_bytes());
+    let file = storage.create(UNFINISHED)?;
+    file.write_at(&[IoSlice::new(&bytes)], 0)?;
+    file.sync()?;
+    match storage.rename(NAME, FORMER) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    storage.rename(UNFINISHED, NAME)?;
+    storage.sync_names()
+}
+
+/// A checkpoint that was read.
+#[derive(Debug, Default)]
+pub(super) struct ReadCheckpoint {
+    pub head: CheckpointHead,
+    pub index: Index,
+    /// Names of later checkpoints that are damaged.
+    pub damaged: Vec<&'static str>,
+}
+
+/// Reads the last sound checkpoint of a log. Without one the result is that of a log without groups.
+///
+/// # Errors
+///
+/// The system's error.
+pub(super) fn read(storage: &dyn StorageBackend, log: &LogId) -> io::Result<ReadCheckpoint> {
+    let mut damaged = Vec::new();
+    for name in [NAME, FORMER] {
+        let file = match storage.open(name) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(error),
+        };
+        let mut bytes = vec![0; file.size()? as usize];
+        // A part that cannot be read is damaged like one that reads wrong.
+        let decoded = file.read_at(&mut bytes, 0).ok().and_then(|()| decode(&bytes, log));
+        match decoded {
+            Some((head, index)) => return Ok(ReadCheckpoint { head, index, damaged }),
+            None => damaged.push(name),
+        }
+    }
+    Ok(ReadCheckpoint { damaged, ..ReadCheckpoint::default() })
+}
+
+fn decode(bytes: &[u8], log: &LogId) -> Option<(CheckpointHead, Index)> {
+    let head = bytes.get(..HEAD_SIZE)?;
+    let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| head[at + index]));
+    let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| head[at + index]));
+    if head[..4] != MAGIC || head[8..24] != *log || short(4) != crc32c::crc32c(&bytes[8..]) {
+        return None;
+    }
+    let head = CheckpointHead {
+        epoch: short(24),
+        group: long(28),
+        next_file: long(36),
+        next_segment: long(44),
+        is_closed: short(52) & IS_CLOSED != 0,
+    };
+    Some((head, Index::decode(&bytes[HEAD_SIZE..])?))
+}

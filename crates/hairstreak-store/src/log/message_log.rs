@@ -1,0 +1,441 @@
+//! `MessageLog`: the log with its threads. `messages` writes groups and syncs them, and `messages-read` reads messages back.
+//!
+//! While one group is synced, the next one gathers: many publishers share a sync, and one by itself waits for nobody. There is no
+//! timer. Records that nobody waits for, such as acknowledgements, are written with the next group, or a moment later.
+//!
+//! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
+
+use std::io;
+use std::mem;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::LogId;
+use super::error::LogError;
+use super::index::{Index, RecoveredQueue};
+use super::reader::{Loaded, load};
+use super::record::Batch;
+use super::recovery::{Damage, Recovered, recover};
+use super::storage::{Directory, StorageBackend};
+use super::writer::{SegmentSizes, Writer};
+use crate::directory::DataDirectory;
+
+/// Name of the log's folder in the data directory.
+const FOLDER: &str = "messages";
+/// Bytes of a group that are always allowed.
+const GROUP_BYTES_MIN: usize = 1 << 20;
+/// Bytes of a group, unless one batch has more.
+const GROUP_BYTES_MAX: usize = 8 << 20;
+/// Time that a group of the largest size should take on this disk.
+const GROUP_TIME: Duration = Duration::from_millis(5);
+/// Smallest group that tells how fast the disk is.
+const MEASURED_BYTES_MIN: usize = 64 << 10;
+/// Bytes that may wait without a sync.
+const UNSYNCED_BYTES_MAX: usize = 8 << 20;
+/// Time after which records are written that nobody waits for, and bytes of them that are written at once.
+const LAZY_TIME: Duration = Duration::from_millis(10);
+const LAZY_BYTES_MAX: usize = 256 << 10;
+/// Bytes that are copied out of sparse segments behind each group, and for each byte of the group.
+const COPIED_BYTES_MIN: usize = 64 << 10;
+const COPIED_PER_BYTE: usize = 2;
+/// Time between a failure and the next attempt.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Called by the thread `messages` when the log has written or synced more, and when it fails or recovers.
+pub type OnProgress = dyn Fn(&Progress) + Send + Sync;
+
+/// How far the log is. Positions count batches, from 1 on.
+#[derive(Clone, Debug)]
+pub struct Progress {
+    /// Last batch that was written to its file.
+    pub written: u64,
+    /// Last batch that is on the medium.
+    pub synced: u64,
+    /// Why nothing can be written at present.
+    pub failing: Option<Arc<io::Error>>,
+}
+
+/// The log of a node's messages.
+#[derive(Debug)]
+pub struct MessageLog {
+    shared: Arc<Shared>,
+    readers: Mutex<Option<Sender<ReadJob>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// A log that was opened.
+#[derive(Debug)]
+pub struct OpenedLog {
+    /// The log.
+    pub log: MessageLog,
+    /// The run of the node, which is larger than that of each run before.
+    pub epoch: u32,
+    /// Queues that have messages, or had some.
+    pub queues: Vec<RecoveredQueue>,
+    /// Damaged parts of files.
+    pub damages: Vec<Damage>,
+    /// Messages whose files are missing.
+    pub missing_count: u64,
+    /// The log was closed in order, or is new. Otherwise any message may have been delivered.
+    pub was_closed: bool,
+}
+
+#[derive(Debug)]
+struct Shared {
+    log: LogId,
+    storage: Arc<dyn StorageBackend>,
+    index: Arc<Mutex<Index>>,
+    waiting: Mutex<Waiting>,
+    changed: Condvar,
+    /// Milliseconds since `start` at which the present write, sync or copy began, or 0.
+    sync_began: AtomicU64,
+    start: Instant,
+}
+
+/// Batches that wait for the thread.
+#[derive(Debug, Default)]
+struct Waiting {
+    batches: Vec<Batch>,
+    bytes: usize,
+    /// Position of the last batch.
+    position: u64,
+    wants_sync: bool,
+    is_asleep: bool,
+    is_closing: bool,
+}
+
+/// A batch that was appended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Position of the batch.
+    pub position: u64,
+    /// The thread sleeps: call [`MessageLog::wake`] when all locks are released.
+    pub has_to_wake: bool,
+}
+
+type ReadJob = Box<dyn FnOnce(&Shared) + Send>;
+
+impl MessageLog {
+    /// Opens the log with the id `log` in a directory, and starts its threads. Queues that `is_known` does not know are forgotten.
+    ///
+    /// # Errors
+    ///
+    /// See [`LogError`].
+    pub fn open(
+        storage: Arc<dyn StorageBackend>,
+        log: [u8; 16],
+        is_known: impl Fn(u64) -> bool,
+        on_progress: Box<OnProgress>,
+    ) -> Result<OpenedLog, LogError> {
+        MessageLog::open_with(storage, log, is_known, on_progress, SegmentSizes::default())
+    }
+
+    /// Opens the log of a data directory, in its folder `messages`. See [`MessageLog::open`].
+    ///
+    /// # Errors
+    ///
+    /// See [`LogError`].
+    pub fn open_in(
+        directory: &DataDirectory,
+        is_known: impl Fn(u64) -> bool,
+        on_progress: Box<OnProgress>,
+    ) -> Result<OpenedLog, LogError> {
+        let folder = directory.path().join(FOLDER);
+        if directory.has_messages() && !folder.is_dir() {
+            return Err(LogError::Missing { directory: folder });
+        }
+        let failed = |source| LogError::Io { file: folder.clone(), source };
+        let storage = Arc::new(Directory::open(&folder).map_err(failed)?);
+        let opened = MessageLog::open(storage, *directory.node_id().as_bytes(), is_known, on_progress)?;
+        directory.note_messages().map_err(|(file, source)| LogError::Io { file, source })?;
+        Ok(opened)
+    }
+
+    /// Opens the log with segments of other sizes.
+    pub(super) fn open_with(
+        storage: Arc<dyn StorageBackend>,
+        log: LogId,
+        is_known: impl Fn(u64) -> bool,
+        on_progress: Box<OnProgress>,
+        sizes: SegmentSizes,
+    ) -> Result<OpenedLog, LogError> {
+        let Recovered { state, damages, missing_count, was_closed } = recover(Arc::clone(&storage), log)?;
+        let (index, epoch) = (Arc::clone(&state.index), state.epoch);
+        let queues = {
+            let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
+            index.retain_queues(is_known);
+            index.recovered()
+        };
+        let mut writer = Writer::new(Arc::clone(&storage), state, sizes);
+        // A start after a start that was cut off reads no segment twice.
+        writer.close().map_err(|source| LogError::Io { file: storage.path("checkpoint"), source })?;
+        let shared = Arc::new(Shared {
+            log,
+            storage,
+            index,
+            waiting: Mutex::default(),
+            changed: Condvar::new(),
+            sync_began: AtomicU64::new(0),
+            start: Instant::now(),
+        });
+        let (readers, jobs) = mpsc::channel::<ReadJob>();
+        let of_reader = Arc::clone(&shared);
+        let reader = thread::Builder::new().name("messages-read".into());
+        let reader = reader.spawn(move || jobs.into_iter().for_each(|job| job(&of_reader)));
+        let thread = WriterThread {
+            shared: Arc::clone(&shared),
+            writer,
+            on_progress,
+            written: 0,
+            synced: 0,
+            rate: 0.0,
+            copies_from: Instant::now(),
+        };
+        let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
+        let threads = vec![reader.map_err(LogError::Thread)?, writer.map_err(LogError::Thread)?];
+        let log = MessageLog { shared, readers: Mutex::new(Some(readers)), threads: Mutex::new(threads) };
+        Ok(OpenedLog { log, epoch, queues, damages, missing_count, was_closed })
+    }
+
+    /// Hands a batch over. Batches are written in the order of their calls. Makes no system call.
+    pub fn append(&self, batch: Batch) -> Appended {
+        let mut waiting = self.shared.waiting();
+        waiting.position += 1;
+        waiting.bytes += batch.size();
+        waiting.wants_sync |= batch.wants_sync;
+        waiting.batches.push(batch);
+        let is_lazy = !waiting.wants_sync && waiting.batches.len() > 1 && waiting.bytes < LAZY_BYTES_MAX;
+        let has_to_wake = waiting.is_asleep && !is_lazy;
+        waiting.is_asleep &= is_lazy;
+        Appended { position: waiting.position, has_to_wake }
+    }
+
+    /// Wakes the thread `messages`.
+    pub fn wake(&self) {
+        self.shared.changed.notify_one();
+    }
+
+    /// Returns the bytes that wait for the thread.
+    pub fn waiting_bytes(&self) -> usize {
+        self.shared.waiting().bytes
+    }
+
+    /// Returns how long the present operation of the thread on its files has taken: a write, a sync or a copy. `None`: there is none.
+    pub fn sync_time(&self) -> Option<Duration> {
+        let began = self.shared.sync_began.load(Ordering::Relaxed);
+        (began > 0).then(|| (self.shared.start + Duration::from_millis(began)).elapsed())
+    }
+
+    /// Reads messages of a queue from the sequence `from` on: up to `count_max` messages, and up to the message that reaches
+    /// `bytes_max`. The thread `messages-read` calls `done`.
+    pub fn load(
+        &self,
+        queue: u64,
+        from: u64,
+        (count_max, bytes_max): (usize, usize),
+        done: impl FnOnce(io::Result<Loaded>) + Send + 'static,
+    ) {
+        let job = move |shared: &Shared| {
+            done(load(&*shared.storage, &shared.log, &shared.index, queue, from, (count_max, bytes_max)));
+        };
+        if let Some(readers) = &*self.readers.lock().unwrap_or_else(PoisonError::into_inner) {
+            // The thread lives as long as this sender.
+            let _ = readers.send(Box::new(job));
+        }
+    }
+
+    /// Writes all batches, seals the log and ends the threads.
+    pub fn close(&self) {
+        *self.readers.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.shared.waiting().is_closing = true;
+        self.shared.changed.notify_one();
+        let threads = mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic of the thread has been reported by itself.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for MessageLog {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the next group. Waits until there is one, unless `may_wait` is false: then the group may be empty. `None`: the log is
+    /// closed, and there is no batch.
+    fn take_group(&self, bytes_max: usize, may_wait: bool) -> Option<Vec<Batch>> {
+        let mut waiting = self.waiting();
+        let mut deadline = None;
+        while may_wait && !waiting.is_closing && !waiting.wants_sync && waiting.bytes < LAZY_BYTES_MAX {
+            let now = Instant::now();
+            if !waiting.batches.is_empty() {
+                let deadline = *deadline.get_or_insert(now + LAZY_TIME);
+                if deadline <= now {
+                    break;
+                }
+            }
+            waiting.is_asleep = true;
+            waiting = match deadline {
+                None => self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner),
+                Some(deadline) => {
+                    let result = self.changed.wait_timeout(waiting, deadline - now);
+                    result.unwrap_or_else(PoisonError::into_inner).0
+                }
+            };
+            waiting.is_asleep = false;
+        }
+        let (mut bytes, mut count) = (0, 0);
+        while bytes < bytes_max
+            && let Some(batch) = waiting.batches.get(count)
+        {
+            bytes += batch.size();
+            count += 1;
+        }
+        let later = waiting.batches.split_off(count);
+        let group = mem::replace(&mut waiting.batches, later);
+        waiting.bytes -= bytes;
+        waiting.wants_sync = waiting.batches.iter().any(|batch| batch.wants_sync);
+        (!group.is_empty() || !waiting.is_closing).then_some(group)
+    }
+}
+
+/// State of the thread `messages`.
+struct WriterThread {
+    shared: Arc<Shared>,
+    writer: Writer,
+    on_progress: Box<OnProgress>,
+    written: u64,
+    synced: u64,
+    /// Bytes that the disk takes in a second, as far as it is known.
+    rate: f64,
+    /// Time from which on messages are copied: later than now after a failure.
+    copies_from: Instant,
+}
+
+impl WriterThread {
+    fn run(mut self) {
+        let mut is_compact = false;
+        while let Some(group) = self.shared.take_group(self.group_bytes_max(), is_compact) {
+            let bytes: usize = group.iter().map(Batch::size).sum();
+            if !group.is_empty() {
+                self.written += group.len() as u64;
+                if let Err(error) = self.write(group)
+                    && !self.recover(error)
+                {
+                    return;
+                }
+                self.tell(None);
+            }
+            let compacted = if self.copies_from <= Instant::now() { self.compact(bytes) } else { Ok(true) };
+            is_compact = match compacted {
+                Ok(is_compact) => is_compact,
+                Err(error) => {
+                    self.copies_from = Instant::now() + RETRY_INTERVAL;
+                    if !self.recover(error) {
+                        return;
+                    }
+                    true
+                }
+            };
+            if self.writer.is_synced() && self.synced < self.written {
+                self.synced = self.written;
+                self.tell(None);
+            }
+        }
+        match self.timed(Writer::finish) {
+            Ok(()) => {
+                self.synced = self.written;
+                self.tell(None);
+            }
+            Err(error) => self.tell(Some(error)),
+        }
+    }
+
+    fn write(&mut self, group: Vec<Batch>) -> io::Result<()> {
+        let start = Instant::now();
+        let bytes: usize = group.iter().map(Batch::size).sum();
+        let wants_sync = group.iter().any(|batch| batch.wants_sync);
+        self.timed(|writer| {
+            writer.write(group)?;
+            if wants_sync || writer.unsynced_size() > UNSYNCED_BYTES_MAX { writer.sync() } else { Ok(()) }
+        })?;
+        if self.writer.is_synced() {
+            self.synced = self.written;
+            if bytes >= MEASURED_BYTES_MIN {
+                self.rate = bytes as f64 / start.elapsed().as_secs_f64();
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies messages behind a group of that size. Returns true if there is nothing more to copy.
+    fn compact(&mut self, group_bytes: usize) -> io::Result<bool> {
+        // The next group waits longer where copying falls behind.
+        let is_behind = self.writer.is_over_bound();
+        let size_max = COPIED_BYTES_MIN.max(COPIED_PER_BYTE * group_bytes);
+        let size_max = if is_behind { GROUP_BYTES_MAX } else { size_max };
+        // A sync of the next group carries the copies, too.
+        let unsynced_max = self.group_bytes_max();
+        self.timed(|writer| {
+            let has_copied = writer.compact(size_max)?;
+            if has_copied && writer.unsynced_size() > unsynced_max {
+                writer.sync()?;
+            }
+            writer.free_dead()?;
+            Ok(!has_copied)
+        })
+    }
+
+    /// Runs an operation that may hang in the disk.
+    fn timed<T>(&mut self, operation: impl FnOnce(&mut Writer) -> io::Result<T>) -> io::Result<T> {
+        let began = self.shared.start.elapsed().as_millis().max(1) as u64;
+        self.shared.sync_began.store(began, Ordering::Relaxed);
+        let result = operation(&mut self.writer);
+        self.shared.sync_began.store(0, Ordering::Relaxed);
+        result
+    }
+
+    /// Writes the groups of a failure to a fresh segment, again and again until that succeeds. Returns false if the log is closed
+    /// and the last attempt has failed.
+    fn recover(&mut self, mut error: io::Error) -> bool {
+        loop {
+            let is_closing = self.shared.waiting().is_closing;
+            let Err(next) = self.timed(Writer::restart) else { break };
+            self.tell(Some(mem::replace(&mut error, next)));
+            if is_closing {
+                return false;
+            }
+            let waiting = self.shared.waiting();
+            let waited = self
+                .shared
+                .changed
+                .wait_timeout_while(waiting, RETRY_INTERVAL, |waiting| !waiting.is_closing);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+        if self.writer.is_synced() {
+            self.synced = self.written;
+        }
+        true
+    }
+
+    fn tell(&self, failing: Option<io::Error>) {
+        let progress =
+            Progress { written: self.written, synced: self.synced, failing: failing.map(Arc::new) };
+        (self.on_progress)(&progress);
+    }
+
+    /// Bytes of a group that the disk takes in [`GROUP_TIME`].
+    fn group_bytes_max(&self) -> usize {
+        ((self.rate * GROUP_TIME.as_secs_f64()) as usize).clamp(GROUP_BYTES_MIN, GROUP_BYTES_MAX)
+    }
+}

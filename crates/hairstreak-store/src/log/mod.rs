@@ -1,0 +1,45 @@
+//! The log of messages: what queues have to keep beyond the life of the node.
+//!
+//! ```text
+//! batches of the virtual hosts --> thread of the log: group --> segment --> one sync for all batches of the group
+//! ```
+//!
+//! - `storage`: the directory of the files, real or simulated
+//! - `layout`, `record`, `footer`, `checkpoint`: bytes
+//! - `extent`, `index`: where the messages of each queue lie
+//! - `scan`: what a segment holds, whatever happened to it
+//! - `writer`: groups into segments, without a thread
+//! - `recovery`: from the files to an index
+//! - `reader`, `record_reader`: messages of a queue, back from the files
+//!
+//! - `message_log`: the threads
+//!
+//! docs/format.md describes the files.
+
+mod checkpoint;
+mod error;
+mod extent;
+mod footer;
+mod index;
+mod layout;
+mod message_log;
+mod reader;
+mod record;
+mod record_reader;
+mod recovery;
+mod scan;
+mod storage;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::LogError;
+pub use index::RecoveredQueue;
+pub use message_log::{Appended, MessageLog, OnProgress, OpenedLog, Progress};
+pub use reader::{Loaded, StoredMessage};
+pub use record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
+pub use recovery::Damage;
+pub use storage::{Directory, StorageBackend, StorageFile};
+
+use layout::LogId;

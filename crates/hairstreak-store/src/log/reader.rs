@@ -1,0 +1,197 @@
+//! Reading messages of a queue back from the files.
+//!
+//! A reader holds no lock while it reads. Where a segment was freed and its file used again meanwhile, no checksum fits: the
+//! reader asks the index again.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Mutex, PoisonError};
+
+use super::LogId;
+use super::footer::Footer;
+use super::index::{Index, Place, QueueOffsets};
+use super::layout::{Seed, file_name};
+use super::record::{MessageRecord, Record, Target};
+use super::record_reader::{RecordReader, are_dense};
+use super::scan::scan;
+use super::storage::StorageBackend;
+
+/// A message that was read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredMessage {
+    /// Place in the queue.
+    pub sequence: u64,
+    /// Milliseconds for which the message lives in the queue, from its time on.
+    pub ttl_ms: Option<u64>,
+    record: Vec<u8>,
+}
+
+/// Messages of a queue that were read back.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Loaded {
+    /// The messages, by sequence.
+    pub messages: Vec<StoredMessage>,
+    /// Sequences of messages whose records are damaged.
+    pub damaged: Vec<u64>,
+    /// Sequence behind the last message that was looked at.
+    pub next: u64,
+}
+
+impl StoredMessage {
+    /// Returns the message.
+    pub fn message(&self) -> Option<MessageRecord<'_>> {
+        match Record::decode_sealed(&self.record)? {
+            (Record::Message(message), _) => Some(message),
+            _ => None,
+        }
+    }
+}
+
+/// Reads up to `count_max` messages of a queue from the sequence `from` on. The message that reaches `bytes_max` is the last one.
+///
+/// # Errors
+///
+/// The system's error.
+pub(super) fn load(
+    storage: &dyn StorageBackend,
+    log: &LogId,
+    index: &Mutex<Index>,
+    queue: u64,
+    from: u64,
+    (count_max, bytes_max): (usize, usize),
+) -> io::Result<Loaded> {
+    let lock = || index.lock().unwrap_or_else(PoisonError::into_inner);
+    let places = lock().live(queue, from, count_max);
+    let mut loaded = Loaded { next: from, ..Loaded::default() };
+    let (mut open, mut bytes) = (None::<Segment>, 0);
+    for (place, next) in places.iter().zip(places.iter().skip(1).map(Some).chain([None])) {
+        if open.as_ref().is_none_or(|open| open.number != place.segment) {
+            let file = lock().file_of(place.segment);
+            open = Segment::open(storage, log, file, place, queue)?;
+        }
+        let is_dense = next.is_some_and(|next| is_near(place, next));
+        let record = match &mut open {
+            Some(segment) => segment.record(index, place, is_dense)?,
+            None => None,
+        };
+        let target = record.as_deref().and_then(|record| target_of(record, queue, place.sequence));
+        match (record, target) {
+            (Some(record), Some(target)) => {
+                bytes += record.len();
+                loaded.messages.push(StoredMessage {
+                    sequence: place.sequence,
+                    ttl_ms: target.ttl_ms,
+                    record,
+                });
+            }
+            // A message that was settled or moved meanwhile is none that is damaged.
+            _ if lock().live(queue, place.sequence, 1).first() != Some(place) => break,
+            _ => loaded.damaged.push(place.sequence),
+        }
+        loaded.next = place.sequence + 1;
+        if bytes >= bytes_max {
+            break;
+        }
+    }
+    Ok(loaded)
+}
+
+/// Returns true if two records lie close together in one segment.
+fn is_near(one: &Place, next: &Place) -> bool {
+    one.segment == next.segment
+        && match (one.offset, next.offset) {
+            (Some(one), Some(next)) => are_dense(one, next),
+            _ => true,
+        }
+}
+
+fn target_of(record: &[u8], queue: u64, sequence: u64) -> Option<Target> {
+    let (Record::Message(message), _) = Record::decode_sealed(record)? else { return None };
+    message.targets.iter().find(|target| target.queue == queue && target.sequence == sequence)
+}
+
+/// A segment that is read.
+struct Segment {
+    number: u64,
+    queue: u64,
+    file_number: u64,
+    records: RecordReader,
+    /// Offsets of the queue's records, if the segment is sealed.
+    offsets: Vec<(u64, u32)>,
+    /// The offsets come from the records, and not from the footer.
+    is_scanned: bool,
+}
+
+impl Segment {
+    /// Opens the segment of a message for the records of its queue. `None`: the segment is gone.
+    fn open(
+        storage: &dyn StorageBackend,
+        log: &LogId,
+        file: Option<u64>,
+        place: &Place,
+        queue: u64,
+    ) -> io::Result<Option<Segment>> {
+        let Some(file_number) = file else { return Ok(None) };
+        let file = match storage.open(&file_name(file_number)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            file => file?,
+        };
+        let seed = Seed::new(log, place.segment);
+        let footer = if place.offset.is_none() { Footer::read(&*file, seed)? } else { None };
+        let offsets = match footer {
+            Some(footer) => footer.offsets(&*file, seed, queue)?.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        Ok(Some(Segment {
+            number: place.segment,
+            queue,
+            file_number,
+            records: RecordReader::new(file, seed),
+            offsets,
+            is_scanned: false,
+        }))
+    }
+
+    /// Reads the record of a message. `None`: there is no sound record. `is_dense`: the next record is near.
+    fn record(&mut self, index: &Mutex<Index>, place: &Place, is_dense: bool) -> io::Result<Option<Vec<u8>>> {
+        let mut offset = place.offset.or_else(|| self.sealed_offset(place.sequence));
+        if offset.is_none() && !self.is_scanned {
+            // A start that was cut off may have left a footer without messages that are live now.
+            (self.offsets, self.is_scanned) = (self.scan(index)?, true);
+            offset = self.sealed_offset(place.sequence);
+        }
+        offset.map_or(Ok(None), |offset| self.records.record(offset.into(), is_dense))
+    }
+
+    fn sealed_offset(&self, sequence: u64) -> Option<u32> {
+        let found = self.offsets.binary_search_by_key(&sequence, |(sequence, _)| *sequence);
+        Some(self.offsets[found.ok()?].1)
+    }
+
+    /// Returns the offsets of the queue's messages from the records. Makes the footer again.
+    fn scan(&self, index: &Mutex<Index>) -> io::Result<Vec<(u64, u32)>> {
+        let (file, seed) = (self.records.file(), self.records.seed());
+        let mut bytes = vec![0; file.size()? as usize];
+        file.read_at(&mut bytes, 0)?;
+        let mut offsets: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
+        let end = scan(&bytes, seed, 0, |group| {
+            for (offset, record) in group.records {
+                let Record::Message(message) = record else { continue };
+                for target in message.targets.iter() {
+                    offsets.entry(target.queue).or_default().insert(target.sequence, offset);
+                }
+            }
+        });
+        let offsets: Vec<QueueOffsets> =
+            offsets.into_iter().map(|(queue, found)| (queue, found.into_iter().collect())).collect();
+        // The lock keeps the segment: its file may not be used again while the footer is written.
+        let index = index.lock().unwrap_or_else(PoisonError::into_inner);
+        if index.file_of(self.number) == Some(self.file_number) {
+            // The disk may be full. The next reader scans again.
+            let _ = Footer::write(file, seed, end, &offsets);
+        }
+        drop(index);
+        let found = offsets.into_iter().find(|(queue, _)| *queue == self.queue);
+        Ok(found.map(|(_, offsets)| offsets).unwrap_or_default())
+    }
+}

@@ -1,0 +1,75 @@
+//! `RecordReader`: reads records of one segment, several with one read where they lie close together.
+
+use std::io;
+use std::sync::Arc;
+
+use super::layout::Seed;
+use super::record::Record;
+use super::storage::StorageFile;
+
+/// Bytes that are read at once where records lie close together.
+const WINDOW_SIZE: usize = 256 << 10;
+/// Bytes that are read for a record by itself.
+const RECORD_SIZE: usize = 4 << 10;
+
+/// Returns true if records at these offsets are worth one read.
+pub(super) fn are_dense(one: u32, next: u32) -> bool {
+    one.abs_diff(next) < WINDOW_SIZE as u32 / 4
+}
+
+/// Reads records of a segment, each at its offset.
+#[derive(Debug)]
+pub(super) struct RecordReader {
+    file: Arc<dyn StorageFile>,
+    seed: Seed,
+    window: Vec<u8>,
+    window_start: u64,
+}
+
+impl RecordReader {
+    pub fn new(file: Arc<dyn StorageFile>, seed: Seed) -> RecordReader {
+        RecordReader { file, seed, window: Vec::new(), window_start: 0 }
+    }
+
+    pub fn file(&self) -> &dyn StorageFile {
+        &*self.file
+    }
+
+    pub fn seed(&self) -> Seed {
+        self.seed
+    }
+
+    /// Reads the record at an offset. `None`: there is no sound record. `is_dense`: the next record is near.
+    pub fn record(&mut self, offset: u64, is_dense: bool) -> io::Result<Option<Vec<u8>>> {
+        let size = if is_dense { WINDOW_SIZE } else { RECORD_SIZE };
+        if let Some(record) = self.in_window(offset) {
+            return Ok(Some(record));
+        }
+        self.fill_window(offset, size)?;
+        if let Some(record) = self.in_window(offset) {
+            return Ok(Some(record));
+        }
+        // The record may be longer than the window.
+        let Some(size) = self.window.get(..4) else { return Ok(None) };
+        let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
+        if size <= self.window.len() {
+            return Ok(None);
+        }
+        self.fill_window(offset, size)?;
+        Ok(self.in_window(offset))
+    }
+
+    /// The record at this offset, if the window has it and it is sound.
+    fn in_window(&self, offset: u64) -> Option<Vec<u8>> {
+        let bytes = self.window.get(usize::try_from(offset.checked_sub(self.window_start)?).ok()?..)?;
+        let (_, size) = Record::decode(bytes, self.seed)?;
+        Some(bytes[..size].to_vec())
+    }
+
+    fn fill_window(&mut self, offset: u64, size: usize) -> io::Result<()> {
+        let size = (size as u64).min(self.file.size()?.saturating_sub(offset));
+        self.window.resize(size as usize, 0);
+        self.window_start = offset;
+        self.file.read_at(&mut self.window, offset)
+    }
+}

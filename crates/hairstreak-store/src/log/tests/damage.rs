@@ -1,0 +1,154 @@
+//! Damaged files: a flipped bit costs its record, and nothing is read for what it is not.
+
+use std::sync::Arc;
+
+use hairstreak_testkit::Rng;
+
+use super::storage::SimulatedStorage;
+use super::world::{LOG, SIZES, World};
+use crate::log::layout::file_number;
+use crate::log::reader::load;
+use crate::log::record::{Batch, MessageRecord, Record, Target, Targets};
+use crate::log::recovery::recover;
+use crate::log::writer::Writer;
+
+const COUNT: u64 = 300;
+const QUEUES: u64 = 3;
+
+/// The body of a message.
+fn body(sequence: u64) -> Vec<u8> {
+    sequence.to_le_bytes().repeat(1 + sequence as usize % 40)
+}
+
+/// A closed log with `COUNT` messages in each queue.
+fn log() -> SimulatedStorage {
+    let storage = SimulatedStorage::new(0);
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let mut writer = Writer::new(Arc::new(storage.clone()), recovered.state, SIZES);
+    for sequence in 1..=COUNT {
+        let targets = [0, 1, 2].map(|queue| Target { queue, sequence, ttl_ms: Some(1_000) });
+        let mut batch = Batch::default();
+        batch.push(&Record::Message(MessageRecord {
+            targets: Targets::List(&targets),
+            is_persistent: true,
+            priority: 3,
+            time_ms: 5,
+            moved: None,
+            exchange: b"x",
+            routing_key: b"key",
+            properties: b"p",
+            extensions: &[],
+            body: &body(sequence),
+        }));
+        writer.write(vec![batch]).unwrap();
+        writer.sync().unwrap();
+    }
+    writer.close().unwrap();
+    storage
+}
+
+/// Reads all queues. Returns the number of messages that are missing, at most `lost_max` in each queue, and of damages.
+fn check(storage: &SimulatedStorage, lost_max: usize) -> (usize, usize) {
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let mut lost_count = 0;
+    for queue in 0..QUEUES {
+        let loaded = load(storage, &LOG, &recovered.state.index, queue, 0, (usize::MAX, usize::MAX)).unwrap();
+        for message in &loaded.messages {
+            assert_eq!(message.ttl_ms, Some(1_000));
+            assert_eq!(message.message().unwrap().body, body(message.sequence), "never a wrong body");
+        }
+        let lost = COUNT as usize - loaded.messages.len();
+        assert!(lost <= lost_max, "queue {queue} has lost {lost} messages, {:?}", loaded.damaged);
+        lost_count += lost;
+    }
+    (lost_count, recovered.damages.iter().filter(|damage| damage.was_synced).count())
+}
+
+#[test]
+fn a_flipped_bit_costs_its_record_and_is_reported() {
+    let whole = log();
+    assert_eq!(check(&whole, 0), (0, 0));
+    let names: Vec<String> = whole.names().into_iter().filter(|name| file_number(name).is_some()).collect();
+    assert!(names.len() > 3);
+    let mut rng = Rng::with_seed(1);
+    for round in 0..400 {
+        let storage = whole.copy();
+        let name = &names[rng.usize(..names.len())];
+        // Without a checkpoint all groups are read, and with one only those of the messages.
+        let has_checkpoint = round % 2 == 0;
+        if !has_checkpoint {
+            storage.lose_file("checkpoint");
+            storage.lose_file("checkpoint.old");
+        }
+        storage.rot(name, |bytes| {
+            let bit = rng.usize(..bytes.len() * 8);
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        });
+        let (lost_count, _) = check(&storage, 1);
+        assert!(lost_count == 0 || lost_count == QUEUES as usize);
+        // Once more: the footers that were made again are right.
+        assert_eq!(check(&storage, 1).0, lost_count);
+    }
+}
+
+#[test]
+fn a_damaged_group_in_front_of_sound_ones_is_damage_and_the_end_of_the_log_is_not() {
+    let whole = log();
+    let mut names: Vec<String> =
+        whole.names().into_iter().filter(|name| file_number(name).is_some()).collect();
+    names.sort();
+    for (name, expected_count) in [(&names[0], 1), (&names[names.len() - 1], 0)] {
+        let storage = whole.copy();
+        storage.lose_file("checkpoint");
+        storage.lose_file("checkpoint.old");
+        // A byte of the first body in the segment; in the last segment no later group says that it was synced.
+        storage.rot(name, |bytes| {
+            if expected_count == 0 {
+                let last = bytes.windows(4).rposition(|bytes| bytes == b"HGrp").unwrap();
+                bytes[last + 80] ^= 1;
+            } else {
+                bytes[1_024 + 80] ^= 1;
+            }
+        });
+        assert_eq!(check(&storage, 1), (QUEUES as usize, expected_count));
+    }
+}
+
+#[test]
+fn a_lost_file_is_told() {
+    let storage = log();
+    storage.lose_file("00000001.segment");
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    assert!(recovered.missing_count > 0);
+    // The rest is there.
+    assert!(check(&storage, COUNT as usize).0 < (COUNT * QUEUES) as usize);
+}
+
+#[test]
+fn any_bytes_are_scanned_without_a_panic() {
+    let mut world = World::new(5);
+    for _ in 0..50 {
+        world.publish();
+        world.settle();
+        world.write().unwrap();
+    }
+    world.sync().unwrap();
+    let storage = world.storage.copy();
+    let mut rng = Rng::with_seed(2);
+    for _ in 0..100 {
+        let storage = storage.copy();
+        for name in storage.names() {
+            storage.rot(&name, |bytes| {
+                for _ in 0..rng.usize(..200) {
+                    let at = rng.usize(..bytes.len());
+                    bytes[at] = rng.u8(..);
+                }
+                bytes.truncate(rng.usize(..=bytes.len()));
+            });
+        }
+        let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+        for queue in 0..6 {
+            let _ = load(&storage, &LOG, &recovered.state.index, queue, 0, (usize::MAX, usize::MAX));
+        }
+    }
+}

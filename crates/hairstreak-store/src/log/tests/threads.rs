@@ -1,0 +1,450 @@
+//! The log with its threads: appending, confirming, failing, hanging and dying.
+
+use std::collections::HashSet;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{env, fs, process, thread};
+
+use hairstreak_testkit::{Rng, until, until_at_least, until_eq};
+
+use super::storage::{Faults, SimulatedStorage};
+use super::world::LOG;
+use crate::log::message_log::{Appended, MessageLog, OpenedLog, Progress};
+use crate::log::reader::{Loaded, load};
+use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
+use crate::log::recovery::recover;
+use crate::log::storage::{Directory, StorageBackend};
+use crate::log::writer::SegmentSizes;
+
+const SIZES: SegmentSizes = SegmentSizes { first: 32 << 10, last: 128 << 10 };
+/// The queue of tests with one queue.
+const QUEUE: u64 = 1;
+/// Bound of a wait for a call.
+const PATIENCE: Duration = Duration::from_secs(100);
+
+/// The body of a message.
+fn body(queue: u64, sequence: u64, size: usize) -> Vec<u8> {
+    [queue, sequence].iter().flat_map(|number| number.to_le_bytes()).cycle().take(size.max(16)).collect()
+}
+
+/// A batch with one message.
+fn message(queue: u64, sequence: u64, size: usize) -> Batch {
+    let mut batch = Batch::default();
+    batch.push(&Record::Message(MessageRecord {
+        targets: Targets::List(&[Target { queue, sequence, ttl_ms: None }]),
+        is_persistent: true,
+        priority: 0,
+        time_ms: 0,
+        moved: None,
+        exchange: b"x",
+        routing_key: b"key",
+        properties: b"",
+        extensions: &[],
+        body: &body(queue, sequence, size),
+    }));
+    batch
+}
+
+/// A batch that somebody waits for.
+fn synced(mut batch: Batch) -> Batch {
+    batch.want_sync();
+    batch
+}
+
+/// An open log, and its progress.
+struct Node {
+    log: MessageLog,
+    progress: Arc<Mutex<Vec<Progress>>>,
+}
+
+impl Node {
+    fn open(storage: Arc<dyn StorageBackend>) -> Node {
+        let progress = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&progress);
+        let on_progress = Box::new(move |progress: &Progress| told.lock().unwrap().push(progress.clone()));
+        let opened = MessageLog::open_with(storage, LOG, |_| true, on_progress, SIZES).unwrap();
+        let OpenedLog { log, damages, missing_count, .. } = opened;
+        assert!(!damages.iter().any(|damage| damage.was_synced), "{damages:?}");
+        assert_eq!(missing_count, 0);
+        Node { log, progress }
+    }
+
+    fn append(&self, batch: Batch) -> u64 {
+        let Appended { position, has_to_wake } = self.log.append(batch);
+        if has_to_wake {
+            self.log.wake();
+        }
+        position
+    }
+
+    fn last(&self) -> Progress {
+        let none = Progress { written: 0, synced: 0, failing: None };
+        self.progress.lock().unwrap().last().cloned().unwrap_or(none)
+    }
+
+    fn until_synced(&self, position: u64) {
+        until_at_least("the batch is synced", position, || self.last().synced);
+    }
+
+    fn until_failing(&self) {
+        until("the log fails", || self.last().failing.is_some());
+    }
+
+    /// Reads a queue by the thread of the log.
+    fn load_all(&self, queue: u64) -> Loaded {
+        let mut all = Loaded::default();
+        loop {
+            let (sender, receiver) = mpsc::channel();
+            self.log.load(queue, all.next, (30, 1 << 20), move |part| sender.send(part.unwrap()).unwrap());
+            let part = receiver.recv_timeout(PATIENCE).unwrap();
+            let is_end = part.next == all.next;
+            all.messages.extend(part.messages);
+            all.damaged.extend(part.damaged);
+            all.next = part.next;
+            if is_end {
+                return all;
+            }
+        }
+    }
+}
+
+/// Checks bodies and order. Returns the sequences.
+fn checked(queue: u64, loaded: &Loaded) -> Vec<u64> {
+    assert_eq!(loaded.damaged, []);
+    let sequences: Vec<u64> = loaded.messages.iter().map(|message| message.sequence).collect();
+    assert!(sequences.is_sorted_by(|one, next| one < next), "{sequences:?}");
+    for message in &loaded.messages {
+        let found = message.message().unwrap().body;
+        assert_eq!(found, body(queue, message.sequence, found.len()), "{queue}/{}", message.sequence);
+    }
+    sequences
+}
+
+/// The sequences of a queue in a directory without an open log.
+fn stored(storage: &SimulatedStorage, queue: u64) -> Vec<u64> {
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let limits = (usize::MAX, usize::MAX);
+    checked(queue, &load(storage, &LOG, &recovered.state.index, queue, 0, limits).unwrap())
+}
+
+/// Threads append to queues of their own, and to one that they share, and wait for each batch.
+fn append_and_read_back(storage: &Arc<dyn StorageBackend>, count: u64) {
+    const THREADS: u64 = 6;
+    let node = Node::open(Arc::clone(storage));
+    let shared_sequence = Mutex::new(0);
+    thread::scope(|scope| {
+        for queue in QUEUE + 1..=QUEUE + THREADS {
+            let (node, shared_sequence) = (&node, &shared_sequence);
+            scope.spawn(move || {
+                for sequence in 1..=count {
+                    node.append(message(queue, sequence, 300 * sequence as usize % 4_000));
+                    // The lock of a virtual host gives the order.
+                    let mut last = shared_sequence.lock().unwrap();
+                    *last += 1;
+                    let position = node.append(synced(message(QUEUE, *last, 50)));
+                    drop(last);
+                    node.until_synced(position);
+                }
+            });
+        }
+    });
+    node.log.close();
+    assert_eq!(node.last().synced, 2 * THREADS * count);
+    let node = Node::open(Arc::clone(storage));
+    assert_eq!(checked(QUEUE, &node.load_all(QUEUE)), (1..=THREADS * count).collect::<Vec<_>>());
+    for queue in QUEUE + 1..=QUEUE + THREADS {
+        assert_eq!(checked(queue, &node.load_all(queue)), (1..=count).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn many_threads_append_and_all_messages_are_read_back() {
+    let storage: Arc<dyn StorageBackend> = Arc::new(SimulatedStorage::new(0));
+    append_and_read_back(&storage, 60);
+}
+
+#[test]
+fn many_threads_append_to_a_directory() {
+    let path = env::temp_dir().join(format!("hairstreak-log-{}", process::id()));
+    let storage: Arc<dyn StorageBackend> = Arc::new(Directory::open(&path).unwrap());
+    append_and_read_back(&storage, 20);
+    drop(storage);
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_batch_that_nobody_waits_for_is_written_soon() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    let syncs = storage.counts().syncs;
+    for position in 1..=3 {
+        assert_eq!(node.append(message(QUEUE, position, 100)), position);
+        until_eq("the batch is written", position, || node.last().written);
+    }
+    // One without records, too.
+    node.append(Batch::default());
+    until_eq("the batch is written", 4, || node.last().written);
+    // The first one has created a file.
+    assert_eq!((node.last().synced, storage.counts().syncs), (0, syncs + 1));
+    drop(node);
+    assert_eq!(stored(&storage, QUEUE), [1, 2, 3]);
+}
+
+#[test]
+fn the_end_of_the_log_confirms_all_batches() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    (1..=50).for_each(|sequence| {
+        node.append(message(QUEUE, sequence, 10_000));
+    });
+    node.log.close();
+    assert_eq!((node.last().written, node.last().synced), (50, 50));
+    assert_eq!(stored(&storage.medium_copy(), QUEUE).len(), 50);
+}
+
+#[test]
+fn a_confirmed_batch_is_on_the_medium() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    let mut rng = Rng::with_seed(3);
+    for sequence in 1..=360 {
+        let batch = message(QUEUE, sequence, rng.usize(..3_000));
+        let batch = if rng.u8(..4) == 0 || sequence % 90 == 0 { synced(batch) } else { batch };
+        assert_eq!(node.append(batch), sequence);
+        if sequence % 90 == 0 {
+            node.until_synced(sequence);
+        }
+        if sequence % 30 == 0 {
+            let confirmed = node.last().synced;
+            let there = stored(&storage.medium_copy(), QUEUE).len() as u64;
+            assert!(there >= confirmed, "{confirmed} messages are confirmed, and {there} are there");
+        }
+    }
+    let progress = node.progress.lock().unwrap();
+    for (one, next) in progress.iter().zip(&progress[1..]) {
+        assert!(one.written <= next.written && one.synced <= next.synced && next.synced <= next.written);
+    }
+}
+
+#[test]
+fn batches_that_wait_share_a_sync() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    let syncs = storage.counts().syncs;
+    storage.hold_syncs(true);
+    node.append(synced(message(QUEUE, 2, 50)));
+    until("the sync is blocked", || storage.has_blocked_sync());
+    thread::scope(|scope| {
+        for queue in QUEUE + 1..=QUEUE + 4 {
+            let node = &node;
+            scope.spawn(move || {
+                (1..=25).for_each(|sequence| {
+                    node.append(synced(message(queue, sequence, 50)));
+                })
+            });
+        }
+    });
+    assert_eq!(node.last().synced, 1);
+    storage.hold_syncs(false);
+    node.until_synced(102);
+    assert_eq!(storage.counts().syncs, syncs + 2);
+}
+
+#[test]
+fn a_sync_that_hangs_is_measured_and_blocks_nobody() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    until_eq("no sync", None, || node.log.sync_time());
+    storage.hold_syncs(true);
+    node.append(synced(message(QUEUE, 2, 50)));
+    until("the sync is blocked", || storage.has_blocked_sync());
+    assert_eq!(node.log.waiting_bytes(), 0);
+    let batches = (3..=40).map(|sequence| synced(message(QUEUE, sequence, 1_000)));
+    let mut bytes = 0;
+    for batch in batches {
+        bytes += batch.size();
+        node.append(batch);
+    }
+    assert_eq!(node.log.waiting_bytes(), bytes);
+    let time = node.log.sync_time().unwrap();
+    until("the sync takes longer", || node.log.sync_time().unwrap() >= time + Duration::from_millis(20));
+    assert_eq!(node.last().synced, 1);
+    // Messages that are written are read meanwhile.
+    assert_eq!(checked(QUEUE, &node.load_all(QUEUE)), [1, 2]);
+    storage.hold_syncs(false);
+    node.until_synced(40);
+    until_eq("no sync", None, || node.log.sync_time());
+    assert_eq!(node.log.waiting_bytes(), 0);
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_confirmed_before_it_stands_in_a_fresh_file() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    node.append(message(QUEUE, 2, 50));
+    until_eq("the batch is written", 2, || node.last().written);
+    storage.set_faults(Faults { sync: true, ..Faults::default() });
+    node.append(synced(message(QUEUE, 3, 50)));
+    node.until_failing();
+    node.append(synced(message(QUEUE, 4, 50)));
+    assert_eq!(node.last().synced, 1);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE)[0], 1);
+    storage.set_faults(Faults::default());
+    node.until_synced(4);
+    assert!(node.last().failing.is_none());
+    // The page cache shows groups in the failed file that are not on the medium.
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2, 3, 4]);
+    let progress = node.progress.lock().unwrap();
+    let is_failing = |progress: &&Progress| progress.failing.is_some();
+    assert!(progress.iter().filter(is_failing).all(|progress| progress.synced == 1));
+}
+
+#[test]
+fn a_sync_that_fails_once_is_not_tried_again() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    let is_segment = |name: &String| name.ends_with(".segment");
+    let file_count = || storage.names().iter().filter(|name| is_segment(name)).count();
+    let before = file_count();
+    // A write, and its sync.
+    let fails_at = Some(storage.counts().operations + 2);
+    storage.set_faults(Faults { fails_at, ..Faults::default() });
+    node.until_synced(node.append(synced(message(QUEUE, 2, 8_000))));
+    assert_eq!(file_count(), before + 1);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2]);
+}
+
+#[test]
+fn a_log_that_fails_at_its_end_confirms_nothing_that_is_lost() {
+    for recovers in [false, true] {
+        let storage = SimulatedStorage::new(0);
+        let node = Node::open(Arc::new(storage.clone()));
+        node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+        storage.set_faults(Faults { sync: true, ..Faults::default() });
+        node.append(synced(message(QUEUE, 2, 50)));
+        node.until_failing();
+        (3..=6).for_each(|sequence| {
+            node.append(synced(message(QUEUE, sequence, 50)));
+        });
+        if recovers {
+            storage.set_faults(Faults::default());
+        }
+        node.log.close();
+        let confirmed = node.last().synced;
+        assert_eq!((confirmed, node.last().failing.is_some()), if recovers { (6, false) } else { (1, true) });
+        let there = stored(&storage.medium_copy(), QUEUE);
+        assert_eq!(there[..confirmed as usize], (1..=confirmed).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_full_disk_fails_until_there_is_space() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    let mut sequence = 0;
+    let mut append = |node: &Node| {
+        sequence += 1;
+        node.append(synced(message(QUEUE, sequence, 5_000)))
+    };
+    // Segments have their full size.
+    (0..60).for_each(|_| node.until_synced(append(&node)));
+    let space = storage.used_bytes() + SIZES.last as usize / 2;
+    storage.set_faults(Faults { space: Some(space), ..Faults::default() });
+    while node.last().failing.is_none() {
+        let position = append(&node);
+        until("the batch is synced or fails", || {
+            node.last().synced == position || node.last().failing.is_some()
+        });
+    }
+    (0..5).for_each(|_| {
+        append(&node);
+    });
+    // The attempt leaves nothing behind: one segment and a checkpoint are enough.
+    let space = space + SIZES.last as usize * 3 / 4;
+    storage.set_faults(Faults { space: Some(space), ..Faults::default() });
+    let position = append(&node);
+    node.until_synced(position);
+    assert!(node.last().failing.is_none());
+    drop(node);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), (1..=position).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_process_that_dies_keeps_all_that_was_confirmed() {
+    for round in 0..12 {
+        let storage = SimulatedStorage::new(round);
+        let node = Node::open(Arc::new(storage.clone()));
+        let dead_from = Some(storage.counts().operations + 1 + 7 * round);
+        storage.set_faults(Faults { dead_from, ..Faults::default() });
+        let confirmed = Mutex::new(HashSet::new());
+        thread::scope(|scope| {
+            for queue in QUEUE..QUEUE + 3 {
+                let (node, confirmed) = (&node, &confirmed);
+                scope.spawn(move || {
+                    for sequence in 1.. {
+                        let position = node.append(synced(message(queue, sequence, 1_000)));
+                        let is_over = until("the batch is synced, or the node is dead", || {
+                            let Progress { synced, failing, .. } = node.last();
+                            (synced >= position || failing.is_some()).then_some(synced < position)
+                        });
+                        if is_over {
+                            break;
+                        }
+                        confirmed.lock().unwrap().insert((queue, sequence));
+                    }
+                });
+            }
+        });
+        drop(node);
+        if round % 2 == 0 {
+            storage.lose_power();
+        }
+        storage.set_faults(Faults::default());
+        let node = Node::open(Arc::new(storage.clone()));
+        let mut there = HashSet::new();
+        for queue in QUEUE..QUEUE + 3 {
+            there.extend(checked(queue, &node.load_all(queue)).into_iter().map(|sequence| (queue, sequence)));
+        }
+        let confirmed = confirmed.into_inner().unwrap();
+        assert!(confirmed.is_subset(&there), "{:?} are lost", confirmed.difference(&there));
+    }
+}
+
+#[test]
+fn the_log_copies_messages_while_it_is_idle_and_serves_batches_first() {
+    const COUNT: u64 = 2_000;
+    const KEPT: u64 = 20;
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    for sequence in 1..=COUNT {
+        node.append(message(QUEUE, sequence, 1_000));
+    }
+    node.until_synced(node.append(synced(Batch::default())));
+    // Each 20th message stays. One record settles all others.
+    let others = (1..=COUNT).step_by(KEPT as usize).map(|first| Run {
+        queue: QUEUE,
+        first,
+        count: KEPT - 1,
+        body_size: 1_000,
+    });
+    let mut batch = Batch::default();
+    batch.push(&Record::Settled(Runs::List(&others.collect::<Vec<_>>())));
+    assert!(storage.used_bytes() as u64 > COUNT * 1_000);
+    node.append(batch);
+    let live = COUNT / KEPT * 1_100;
+    until("the files are small", || storage.used_bytes() as u64 <= 2 * live + 6 * SIZES.last);
+    node.until_synced(node.append(synced(message(QUEUE, COUNT + 1, 50))));
+    let sequences = checked(QUEUE, &node.load_all(QUEUE));
+    let kept: Vec<u64> = (1..=COUNT).filter(|sequence| sequence % KEPT == 0).chain([COUNT + 1]).collect();
+    assert_eq!(sequences, kept);
+    // It rests: there is nothing more to copy.
+    let written = storage.counts().written_bytes;
+    drop(node);
+    assert!(storage.counts().written_bytes < written + (1 << 20));
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), kept);
+}
