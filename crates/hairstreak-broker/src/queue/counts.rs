@@ -21,7 +21,7 @@ pub(crate) struct QueueCounts {
     pub(crate) gone: u64,
     /// Messages that the queue had no room for.
     pub(crate) refused: u64,
-    /// Dead letters, which no client published.
+    /// Messages that no client published: dead letters, and messages of an earlier run of the node.
     pub(crate) letters: u64,
     /// Dead letters of this queue that are not written.
     pub(crate) unwritten_letters: usize,

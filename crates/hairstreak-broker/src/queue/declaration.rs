@@ -15,6 +15,8 @@ pub struct QueueDeclaration {
     pub is_auto_delete: bool,
     /// The arguments.
     pub arguments: EncodedTable,
+    /// The id of the queue in the message log. 0: the virtual host chooses one, or has no log.
+    pub log_id: u64,
 }
 
 /// The counts of declare-ok.

@@ -95,6 +95,18 @@ impl Queue {
         }
     }
 
+    /// The id of the queue in the message log. 0: the queue is not logged, or deleted.
+    #[inline]
+    pub(crate) fn log_id(&self) -> u64 {
+        self.declaration.log_id
+    }
+
+    /// Returns true if the message log has messages of this kind.
+    #[inline]
+    pub(crate) fn logs(&self, is_persistent: bool) -> bool {
+        self.log_id() != 0 && (is_persistent || self.kind == QueueKind::Quorum)
+    }
+
     /// Takes out the messages that wait.
     pub(crate) fn take_ready(&mut self) -> Ready {
         let ready = self.ready.take_all();

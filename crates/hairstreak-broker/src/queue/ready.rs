@@ -14,7 +14,9 @@ pub(crate) struct Ready {
     /// The bytes of the bodies.
     body_bytes: u64,
     memory_bytes: usize,
-    arrived_count: u64,
+    last_sequence: u64,
+    /// Sequence numbers that no message of this run has.
+    skipped_count: u64,
     /// True if an expiring message has come since the lists were empty.
     may_expire: bool,
 }
@@ -28,7 +30,8 @@ impl Ready {
             count: 0,
             body_bytes: 0,
             memory_bytes: 0,
-            arrived_count: 0,
+            last_sequence: 0,
+            skipped_count: 0,
             may_expire: false,
         }
     }
@@ -63,18 +66,25 @@ impl Ready {
     /// Counts an arriving message, which waits or is delivered at once.
     #[inline]
     pub(crate) fn note_arrival(&mut self) {
-        self.arrived_count += 1;
+        self.last_sequence += 1;
     }
 
     /// The sequence number of the message that arrived last.
     #[inline]
     pub(crate) fn last_sequence(&self) -> u64 {
-        self.arrived_count
+        self.last_sequence
+    }
+
+    /// Continues behind a place of an earlier run.
+    pub(crate) fn skip_to(&mut self, sequence: u64) {
+        let skipped_count = sequence.saturating_sub(self.last_sequence);
+        (self.last_sequence, self.skipped_count) =
+            (self.last_sequence + skipped_count, self.skipped_count + skipped_count);
     }
 
     /// Returns the number of messages that have arrived in all.
     pub(crate) fn arrived_count(&self) -> u64 {
-        self.arrived_count
+        self.last_sequence - self.skipped_count
     }
 
     /// The list of a message with this priority.
@@ -170,7 +180,7 @@ impl Ready {
     /// Takes all messages and the memory of the lists.
     pub(crate) fn take_all(&mut self) -> Ready {
         let mut empty = Ready::new((self.lists.len() - 1) as u8);
-        empty.arrived_count = self.arrived_count;
+        (empty.last_sequence, empty.skipped_count) = (self.last_sequence, self.skipped_count);
         std::mem::replace(self, empty)
     }
 }

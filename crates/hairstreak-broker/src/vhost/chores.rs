@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use super::outbox::{ChannelId, ConnectionId};
 use super::publishing::Publishing;
 use super::unacked::Settlement;
-use crate::queue::{QueueId, Ready};
+use crate::queue::{QueueId, QueueKind, Ready};
 
 /// An operation and its progress. The rest of its state is in the tables of the host.
 #[derive(Debug)]
@@ -35,10 +35,19 @@ pub(super) enum Chore {
     CloseConnection(ConnectionId),
     DeleteQueue(QueueId),
     /// Dropping of messages that were purged, or whose queue is deleted.
-    Drop(Ready),
+    Drop(Dropped),
     /// Exchanges that are being deleted go.
     DeleteExchanges,
     Publish(Box<Publishing>),
+}
+
+/// Messages that are dropped, and their queue as the message log knows it.
+#[derive(Debug)]
+pub(super) struct Dropped {
+    pub(super) ready: Ready,
+    /// 0: the log need not know.
+    pub(super) log_id: u64,
+    pub(super) kind: QueueKind,
 }
 
 impl Chore {

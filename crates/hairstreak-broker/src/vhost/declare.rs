@@ -2,14 +2,16 @@
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
-use super::chores::Chore;
+use super::chores::{Chore, Dropped};
+use super::credit::touch;
 use super::outbox::{ConnectionId, REPLY_TO, is_address};
 use super::parts::Parts;
 use crate::change::Change;
 use crate::exchange::Exchanges;
+use crate::message::Message;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, Ready, check_equivalence,
+    Entry, NEVER, Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence,
     check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
@@ -63,6 +65,7 @@ fn declare_first(
     mut declaration: QueueDeclaration,
     now: u64,
 ) -> Result<QueueStatus, Refusal> {
+    declaration.log_id = 0;
     let is_named_here = declaration.name.is_empty();
     if is_named_here {
         declaration.name = parts.names.next("amq.gen-");
@@ -77,9 +80,10 @@ fn declare_first(
 fn add_queue(
     parts: &mut Parts,
     owner: Option<ConnectionId>,
-    declaration: QueueDeclaration,
+    mut declaration: QueueDeclaration,
     now: u64,
 ) -> QueueStatus {
+    declaration.log_id = parts.appends.id_for(declaration.log_id, declaration.is_durable);
     let arguments = known_arguments(&declaration.arguments);
     let kind = QueueKind::of(&arguments).unwrap_or(QueueKind::Classic);
     let Exchanges { policies, pattern_steps, .. } = &mut parts.exchanges;
@@ -164,10 +168,11 @@ fn reply_status(parts: &Parts, name: &[u8]) -> Option<Result<QueueStatus, Refusa
 
 pub(super) fn purge_queue(parts: &mut Parts, user: ConnectionId, name: &[u8]) -> Result<u32, Refusal> {
     let id = parts.find_queue(user, name)?;
-    let message_count = parts.queues.get(id).message_count();
-    let mut ready = parts.queues.get_mut(id).take_ready();
-    if !drop_messages(parts, &mut ready) {
-        parts.put_off(Some(user), Chore::Drop(ready));
+    let queue = parts.queues.get_mut(id);
+    let message_count = queue.message_count();
+    let mut dropped = Dropped { ready: queue.take_ready(), log_id: queue.log_id(), kind: queue.kind };
+    if !drop_messages(parts, &mut dropped) {
+        parts.put_off(Some(user), Chore::Drop(dropped));
     }
     Ok(message_count)
 }
@@ -231,6 +236,35 @@ fn restore_queue(parts: &mut Parts, declaration: &QueueDeclaration, now: u64) ->
     Ok(())
 }
 
+pub(super) fn restore_message(
+    parts: &mut Parts,
+    queue: &[u8],
+    message: &Message<'_>,
+    (sequence, expires_at, return_count): (u64, Option<u64>, u16),
+) {
+    let Some(id) = parts.queues.find(queue) else { return };
+    let stored = parts.store.add(message);
+    let body_size = parts.store.body_size(stored);
+    let queue = parts.queues.get_mut(id);
+    queue.ready.skip_to(sequence - 1);
+    queue.ready.note_arrival();
+    queue.counts.letters += 1;
+    let entry = Entry {
+        sequence,
+        expires_at: expires_at.unwrap_or(NEVER),
+        message: stored,
+        return_count,
+        priority: queue.ready.list_of(message.attributes.priority),
+    };
+    let before = queue.ready.memory_bytes();
+    queue.ready.push(entry, body_size);
+    let after = queue.ready.memory_bytes();
+    parts.queues.note_memory(before, after);
+    let next_expiry = parts.queues.get(id).ready.next_expiry();
+    parts.timers.set_message_expiry(id, next_expiry);
+    touch(parts, id);
+}
+
 fn restore_binding(parts: &mut Parts, binding: &BindingInfo) -> Result<(), Refusal> {
     if binding.is_to_exchange {
         return parts.exchanges.restore_binding(binding, None);
@@ -265,8 +299,9 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
     Ok(true)
 }
 
-/// Drops messages of removed queues, as far as there are steps. Returns true if none is left.
-pub(super) fn drop_messages(parts: &mut Parts, ready: &mut Ready) -> bool {
+/// Drops messages, as far as there are steps. Returns true if none is left.
+pub(super) fn drop_messages(parts: &mut Parts, dropped: &mut Dropped) -> bool {
+    let Dropped { ready, log_id, kind } = dropped;
     let before = ready.memory_bytes();
     while let Some(front) = ready.front().copied() {
         if parts.steps.are_spent() {
@@ -275,6 +310,9 @@ pub(super) fn drop_messages(parts: &mut Parts, ready: &mut Ready) -> bool {
         }
         parts.steps.charge(1);
         ready.remove_front(front.priority, 0);
+        if *log_id != 0 && (*kind == QueueKind::Quorum || parts.store.is_persistent(front.message)) {
+            parts.appends.note_settled(*log_id, front.sequence, parts.store.body_size(front.message));
+        }
         parts.store.release(front.message);
     }
     parts.queues.note_memory(before, 0);

@@ -10,6 +10,8 @@ use crate::queue::{QueueId, Reason};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Letter {
     pub(super) message: MessageId,
+    /// Place that the message had in its queue.
+    pub(super) sequence: u64,
     pub(super) queue: QueueId,
     pub(super) reason: Reason,
 }

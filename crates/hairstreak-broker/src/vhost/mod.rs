@@ -14,6 +14,7 @@
 //!
 //! Files:
 //! - `options`, `outbox`, `route`, `publishing`: the arguments of calls, and messages that take more than one call
+//! - `appends`: what the message log has to learn
 //! - `channels`, `unacked`: connections and channels, and the unsettled deliveries of each channel
 //! - `timers`, `letters`, `chores`, `names`: expiry, waiting dead letters, operations in several calls, generated names
 //! - `parts`: the parts of the machine, and one call
@@ -21,6 +22,7 @@
 //! - `turn`: the operations with effects
 //! - `virtual_host`: the public face
 
+mod appends;
 mod channels;
 mod chores;
 mod consumers;
@@ -42,6 +44,7 @@ mod views;
 mod virtual_host;
 
 pub use crate::message::SegmentPool;
+pub use appends::{LogChange, LogRun, LogTarget};
 pub use channels::{ChannelMode, Channels};
 pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};

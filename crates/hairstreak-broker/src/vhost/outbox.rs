@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::message::MessageView;
+use super::appends::{LogRun, LogTarget};
+use crate::message::{Message, MessageView};
 
 /// A connection to a virtual host. The server chooses the number; small numbers need less memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -56,6 +57,10 @@ pub trait HostOutbox {
 
     /// Notifies the consumer that the broker cancelled it, because its queue was deleted.
     fn cancel(&mut self, to: &Recipient);
+
+    /// Puts a message into the message log, with the places that it has in logged queues. `moved`: the dead message that it comes
+    /// from, which leaves its queue.
+    fn append(&mut self, _message: &Message<'_>, _targets: &[LogTarget], _moved: Option<LogRun>) {}
 
     /// Ends the wait of the connection: `VirtualHost::has_to_wait`.
     fn wake(&mut self, _connection: ConnectionId) {}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hairstreak_wire::amqp::ReplyCode;
 
+use super::appends::Appends;
 use super::channels::Channels;
 use super::chores::{Chore, Chores};
 use super::letters::Letters;
@@ -13,7 +14,7 @@ use super::options::{HostSettings, Limits};
 use super::outbox::{ConnectionId, Replies};
 use super::timers::Timers;
 use crate::exchange::Exchanges;
-use crate::message::{SegmentPool, Store};
+use crate::message::{MessageId, SegmentPool, Store};
 use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
@@ -25,6 +26,7 @@ pub(super) struct Parts {
     pub(super) consumers: Consumers,
     pub(super) channels: Channels,
     pub(super) store: Store,
+    pub(super) appends: Appends,
     pub(super) exchanges: Exchanges,
     pub(super) timers: Timers,
     pub(super) letters: Letters,
@@ -52,6 +54,7 @@ impl Parts {
             consumers: Consumers::new(),
             channels: Channels::new(),
             store: Store::new(pool),
+            appends: Appends::default(),
             exchanges,
             timers: Timers::new(),
             letters: Letters::default(),
@@ -140,6 +143,22 @@ impl Parts {
         let after = ready.memory_bytes();
         self.queues.note_memory(before, after);
         body_size
+    }
+
+    /// Notes that a message of a queue has left for good, if the queue is logged. The message still has a reference.
+    #[inline]
+    pub(super) fn note_gone(&mut self, id: QueueId, sequence: u64, message: MessageId) {
+        if self.queues.get(id).log_id() != 0 {
+            self.note_gone_logged(id, sequence, message);
+        }
+    }
+
+    #[cold]
+    fn note_gone_logged(&mut self, id: QueueId, sequence: u64, message: MessageId) {
+        let queue = self.queues.get(id);
+        if queue.logs(self.store.is_persistent(message)) {
+            self.appends.note_settled(queue.log_id(), sequence, self.store.body_size(message));
+        }
     }
 
     /// The number of persistent messages in durable queues.

@@ -113,6 +113,8 @@ pub(super) struct Publishing {
     pub(super) served_count: usize,
     pub(super) stored: Option<MessageId>,
     pub(super) published: Published,
+    /// The message log has the message.
+    pub(super) is_logged: bool,
     /// The reason of a death. Queues that the dead letter would go round to are passed over.
     pub(super) reason: Option<Reason>,
 }

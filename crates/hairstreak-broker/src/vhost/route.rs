@@ -82,6 +82,8 @@ impl NamedRoute {
 pub enum Published {
     /// Each queue of the route has the message: ack.
     Routed,
+    /// Each queue of the route has the message: ack once the message log has it on disk.
+    Logged,
     /// The route leads to no queue: return the message if it is mandatory, then ack. Reply consumers are no queues.
     Unroutable,
     /// A queue refused the message: nack.

@@ -168,12 +168,12 @@ impl UnackedRing {
     }
 
     /// Takes the first deliveries out, as far as their tags are at most `last` and they are of one queue and one consumer. Their
-    /// messages replace the content of `messages`.
+    /// places in the queue and their messages replace the content of `messages`.
     #[inline]
     pub(super) fn take_first_run(
         &mut self,
         last: u64,
-        messages: &mut Vec<MessageId>,
+        messages: &mut Vec<(u64, MessageId)>,
     ) -> Option<(QueueId, Option<ConsumerId>)> {
         messages.clear();
         let first = self.first_up_to(last)?;
@@ -182,7 +182,8 @@ impl UnackedRing {
         };
         let count = self.ring.iter().take(RUN_LENGTH).take_while(is_like_first).count();
         // `Vec::extend` trusts the length of a range and grows once. The length of a drain is not trusted.
-        messages.extend(self.ring.range(..count).map(|unacked| unacked.entry.message));
+        messages
+            .extend(self.ring.range(..count).map(|unacked| (unacked.entry.sequence, unacked.entry.message)));
         self.ring.drain(..count);
         self.trim();
         Some((first.queue, first.consumer()))

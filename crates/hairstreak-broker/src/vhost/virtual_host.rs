@@ -1,12 +1,16 @@
 //! `VirtualHost`: the public face of the machine of mod.rs.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
+use super::appends::LogChange;
 use super::channels::Channels;
 use super::credit::{handle_room, last_of, set_flow, set_prefetch};
-use super::declare::{bind_queue, check_queue, declare_queue, purge_queue, restore, unbind_queue};
+use super::declare::{
+    bind_queue, check_queue, declare_queue, purge_queue, restore, restore_message, unbind_queue,
+};
 use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
 use super::parts::{Parts, Turn};
@@ -251,6 +255,41 @@ impl VirtualHost {
     /// the change takes something away.
     pub fn restore(&mut self, change: &Change, now: u64) -> Result<(), Refusal> {
         restore(&mut self.parts, change, now)
+    }
+
+    /// Logs the messages of durable queues that are added from now on. `ids` has the last id that a queue of the node has had.
+    pub fn log_messages(&mut self, ids: Arc<AtomicU64>) {
+        self.parts.appends.log(ids);
+    }
+
+    /// The changes of logged queues, behind their messages. The caller takes them at the end of each turn.
+    #[inline]
+    pub fn log_changes(&mut self) -> &mut Vec<LogChange> {
+        self.parts.appends.changes()
+    }
+
+    /// Has the log forget all logged queues: the host is deleted.
+    pub fn forget_logged(&mut self) {
+        let ids = self.parts.queues.iter().map(|queue| queue.log_id()).filter(|id| *id != 0);
+        let changes = ids.map(|queue| LogChange::Forgotten { queue });
+        self.parts.appends.changes().extend(changes);
+    }
+
+    /// Puts a message from the log into a queue when the node starts. Messages of a queue come in the order of their places.
+    pub fn restore_message(
+        &mut self,
+        queue: &[u8],
+        message: &Message<'_>,
+        (sequence, expires_at, return_count): (u64, Option<u64>, u16),
+    ) {
+        restore_message(&mut self.parts, queue, message, (sequence, expires_at, return_count));
+    }
+
+    /// Has a queue continue behind the last place that it gave to a message before the node started.
+    pub fn restore_sequence(&mut self, queue: &[u8], sequence: u64) {
+        if let Some(id) = self.parts.queues.find(queue) {
+            self.parts.queues.get_mut(id).ready.skip_to(sequence);
+        }
     }
 
     /// The changes of durable exchanges, queues and bindings. None are recorded at first. Recorded changes are kept until they are taken.

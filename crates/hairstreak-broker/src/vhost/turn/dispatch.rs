@@ -4,11 +4,11 @@ use hairstreak_wire::amqp::Properties;
 
 use super::deaths::{expire_fronts, shorten};
 use crate::message::{Message, MessageId, MessageView, Store};
-use crate::queue::{Consumers, Entry, QueueId, QueueKind, add_delivery_count};
+use crate::queue::{Consumers, Entry, NEVER, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
 use crate::vhost::credit::{next_consumer, note_unacked, touch};
 use crate::vhost::parts::{Parts, Turn};
-use crate::vhost::{ConsumerId, HostOutbox, Room};
+use crate::vhost::{ConsumerId, HostOutbox, LogRun, LogTarget, Room};
 
 #[inline(never)]
 pub(super) fn dispatch_touched<O: HostOutbox>(turn: &mut Turn<'_, O>) {
@@ -75,6 +75,7 @@ fn deliver_front<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId, consumer_id
         &view,
     );
     if no_ack {
+        parts.note_gone(id, front.sequence, front.message);
         parts.store.release(front.message);
     } else {
         note_unacked(turn.parts, id, consumer_id, tag, *front);
@@ -106,6 +107,7 @@ pub(super) fn deliver_direct<O: HostOutbox>(
             return_count: 0,
             priority: queue.ready.list_of(message.attributes.priority),
         };
+        note_logged(turn.parts, id, message, &entry, turn.now);
         note_unacked(turn.parts, id, consumer_id, tag, entry);
     }
 }
@@ -155,6 +157,32 @@ pub(super) fn store_once(
             id
         }
     }
+}
+
+/// Notes the place of a message in a queue for the message log, if the queue is logged.
+#[inline]
+pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>, entry: &Entry, now: u64) {
+    let queue = parts.queues.get(id);
+    if queue.logs(message.attributes.is_persistent) {
+        let ttl_ms = (entry.expires_at != NEVER).then(|| entry.expires_at.saturating_sub(now));
+        parts.appends.targets.push(LogTarget { queue: queue.log_id(), sequence: entry.sequence, ttl_ms });
+    }
+}
+
+/// Puts a message into the message log, if one of its queues since the last call is logged. Returns whether one is.
+#[inline]
+pub(super) fn append<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    message: &Message<'_>,
+    moved: Option<LogRun>,
+) -> bool {
+    let targets = &mut turn.parts.appends.targets;
+    if targets.is_empty() {
+        return false;
+    }
+    turn.outbox.append(message, targets, moved);
+    targets.clear();
+    true
 }
 
 /// The message is in all its queues.

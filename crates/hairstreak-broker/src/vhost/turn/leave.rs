@@ -5,9 +5,10 @@ use hairstreak_wire::amqp::ReplyCode;
 use super::letters::write_next_letter;
 use super::settle::{settle_some_held, settle_through};
 use crate::exchange::Destination;
-use crate::queue::{QueueId, Ready, Rotation};
+use crate::queue::{QueueId, Rotation};
 use crate::refusal::Refusal;
-use crate::vhost::chores::Chore;
+use crate::vhost::LogChange;
+use crate::vhost::chores::{Chore, Dropped};
 use crate::vhost::credit::{activate, unstall};
 use crate::vhost::declare::drop_messages;
 use crate::vhost::parts::{Parts, Turn};
@@ -114,9 +115,9 @@ pub(in crate::vhost) fn delete_queue<O: HostOutbox>(
     }
     match go_on_deleting(turn, id) {
         None => turn.parts.put_off(owner, Chore::DeleteQueue(id)),
-        Some(mut ready) => {
-            if !drop_messages(turn.parts, &mut ready) {
-                turn.parts.put_off(owner, Chore::Drop(ready));
+        Some(mut dropped) => {
+            if !drop_messages(turn.parts, &mut dropped) {
+                turn.parts.put_off(owner, Chore::Drop(dropped));
             }
         }
     }
@@ -207,7 +208,7 @@ fn begin_deletion(parts: &mut Parts, id: QueueId) -> bool {
 
 /// Continues to delete a queue, which keeps its name until its bindings are removed. Returns the waiting messages when the queue
 /// is deleted.
-pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> Option<Ready> {
+pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> Option<Dropped> {
     while turn.parts.queues.get(id).counts.unwritten_letters > 0 {
         if turn.parts.steps.are_spent() || !write_next_letter(turn) {
             return None;
@@ -225,9 +226,15 @@ pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId)
         return None;
     }
     turn.parts.steps.charge(QUEUE_STEPS);
-    let ready = turn.parts.queues.get_mut(id).take_ready();
+    let queue = turn.parts.queues.get_mut(id);
+    // The log forgets the queue with all its messages.
+    let (log_id, dropped) =
+        (queue.log_id(), Dropped { ready: queue.take_ready(), log_id: 0, kind: queue.kind });
+    if log_id != 0 {
+        turn.parts.appends.push(LogChange::Forgotten { queue: log_id });
+    }
     forget_queue(turn.parts, id);
-    Some(ready)
+    Some(dropped)
 }
 
 /// Cancels some consumers of a queue, in the order in which they came.

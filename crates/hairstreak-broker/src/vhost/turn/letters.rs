@@ -3,16 +3,16 @@
 use hairstreak_base::Bytes;
 use hairstreak_wire::amqp::Properties;
 
-use super::dispatch::end_publish;
+use super::dispatch::{append, end_publish};
 use super::publish::{enqueue, go_on_publishing, publishing};
 use crate::exchange::{Publisher, Routing, distinct};
 use crate::message::{Attributes, BodyView, Message};
 use crate::queue::{DeadLetterTarget, Death, QueueId, Reason, add_death, extra_keys, is_cycle};
-use crate::vhost::HostOutbox;
 use crate::vhost::letters::Letter;
-use crate::vhost::parts::Turn;
+use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::publishing::Publishing;
 use crate::vhost::route::Unrouted;
+use crate::vhost::{HostOutbox, LogRun};
 
 /// The steps of a dead letter.
 const LETTER_STEPS: usize = 16;
@@ -48,6 +48,8 @@ pub(super) fn write_next_letter<O: HostOutbox>(turn: &mut Turn<'_, O>) -> bool {
         return false;
     }
     turn.parts.queues.get_mut(letter.queue).counts.unwritten_letters -= 1;
+    // Only now, behind the letter: a crash in between repeats the letter.
+    turn.parts.note_gone(letter.queue, letter.sequence, letter.message);
     turn.parts.store.release(letter.message);
     true
 }
@@ -151,7 +153,20 @@ fn send_letter<O: HostOutbox>(
         enqueue(turn, *target, &message, &mut stored);
     }
     end_publish(&mut turn.parts.store, stored);
+    let moved = moved_run(turn.parts, letter);
+    append(turn, &message, moved);
     turn.parts.letters.body = copied;
+}
+
+/// The dead message as the message log knows it, if its queue is logged.
+fn moved_run(parts: &Parts, letter: &Letter) -> Option<LogRun> {
+    let (queue, store) = (parts.queues.get(letter.queue), &parts.store);
+    queue.logs(store.is_persistent(letter.message)).then(|| LogRun {
+        queue: queue.log_id(),
+        first: letter.sequence,
+        count: 1,
+        body_size: u64::from(store.body_size(letter.message)),
+    })
 }
 
 /// Publishes a dead letter. `rest`: the letter, if it continues in a later call. Returns true if it is written.

@@ -75,11 +75,11 @@ fn work<O: HostOutbox>(turn: &mut Turn<'_, O>, chore: &mut Chore) -> bool {
         Chore::CloseChannel(channel) => go_on_closing(turn, *channel),
         Chore::CloseConnection(connection) => go_on_leaving(turn, *connection),
         Chore::DeleteQueue(queue) => {
-            let Some(ready) = go_on_deleting(turn, *queue) else { return false };
-            *chore = Chore::Drop(ready);
+            let Some(dropped) = go_on_deleting(turn, *queue) else { return false };
+            *chore = Chore::Drop(dropped);
             work(turn, chore)
         }
-        Chore::Drop(ready) => drop_messages(turn.parts, ready),
+        Chore::Drop(dropped) => drop_messages(turn.parts, dropped),
         Chore::DeleteExchanges => turn.parts.exchanges.topology.remove_going(&mut turn.parts.steps),
         Chore::Publish(publishing) => go_on_publishing(turn, publishing),
     }

@@ -2,8 +2,8 @@
 
 use hairstreak_wire::amqp::Properties;
 
-use super::deaths::{bury, expire_fronts, shorten};
-use super::dispatch::{deliver_direct, end_publish, hand_over, store_once};
+use super::deaths::{NO_SEQUENCE, bury, expire_fronts, shorten};
+use super::dispatch::{append, deliver_direct, end_publish, hand_over, note_logged, store_once};
 use crate::exchange::{Cacheable, ExchangeId, Publisher, Routing, distinct};
 use crate::message::{BodyView, Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason, is_cycle};
@@ -130,6 +130,9 @@ pub(in crate::vhost) fn publish<O: HostOutbox>(
         }
     }
     end_publish(&mut turn.parts.store, stored);
+    if append(turn, message, None) && published == Published::Routed {
+        published = Published::Logged;
+    }
     published
 }
 
@@ -213,6 +216,8 @@ fn keep<O: HostOutbox>(
         return_count: 0,
         priority: queue.ready.list_of(message.attributes.priority),
     };
+    note_logged(parts, id, message, &entry, turn.now);
+    let queue = parts.queues.get_mut(id);
     let before = queue.ready.memory_bytes();
     queue.ready.push(entry, message.body.as_bytes().len() as u32);
     let (after, is_limited) = (queue.ready.memory_bytes(), queue.is_limited);
@@ -259,7 +264,7 @@ fn refuse(parts: &mut Parts, id: QueueId, message: &Message<'_>, stored: &mut Op
     parts.queues.get_mut(id).counts.refused += 1;
     if parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
         let message = store_once(&mut parts.store, message, stored);
-        bury(parts, id, message, Reason::MaxLength);
+        bury(parts, id, (NO_SEQUENCE, message), Reason::MaxLength);
     }
 }
 
@@ -281,6 +286,7 @@ pub(super) fn publishing<O: HostOutbox>(
         served_count: 0,
         stored: None,
         published: Published::Unroutable,
+        is_logged: false,
         reason: None,
     })
 }
@@ -293,6 +299,8 @@ pub(super) fn go_on_publishing<O: HostOutbox>(turn: &mut Turn<'_, O>, publishing
     let message = publishing.message.message();
     while let Some((id, serial)) = publishing.targets.get(publishing.served_count).copied() {
         if turn.parts.steps.are_spent() {
+            // A queue's consumer may settle the message before the other queues have it.
+            publishing.is_logged |= append(turn, &message, None);
             return false;
         }
         turn.parts.steps.charge(1);
@@ -309,6 +317,10 @@ pub(super) fn go_on_publishing<O: HostOutbox>(turn: &mut Turn<'_, O>, publishing
             published if is_taken => published,
             _ => Published::Refused,
         };
+    }
+    publishing.is_logged |= append(turn, &message, None);
+    if publishing.is_logged && publishing.published == Published::Routed {
+        publishing.published = Published::Logged;
     }
     end_publish(&mut turn.parts.store, publishing.stored.take());
     if let Some(by) = publishing.by.take() {

@@ -4,14 +4,14 @@ use hairstreak_wire::amqp::ReplyCode;
 
 use super::deaths::bury;
 use crate::message::MessageId;
-use crate::queue::{QueueId, Reason};
+use crate::queue::{Entry, QueueId, Reason};
 use crate::refusal::Refusal;
 use crate::steps::Steps;
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::{Settled, is_limited, last_of, revive_channel, settle, touch, unknown_tag};
 use crate::vhost::parts::Parts;
 use crate::vhost::unacked::{Settlement, Unacked};
-use crate::vhost::{ChannelId, ConsumerId};
+use crate::vhost::{ChannelId, ConsumerId, LogChange};
 
 /// Maximum number of deliveries that are returned at once: the last one first.
 const GIVEN_BACK_COUNT: usize = 1_024;
@@ -29,10 +29,13 @@ fn complete(
     parts: &mut Parts,
     channel: ChannelId,
     (queue, consumer): (QueueId, Option<ConsumerId>),
-    messages: &[MessageId],
+    messages: &[(u64, MessageId)],
 ) {
+    if parts.queues.get(queue).log_id() != 0 {
+        messages.iter().for_each(|(sequence, message)| parts.note_gone(queue, *sequence, *message));
+    }
     let mut body_bytes = 0;
-    for message in messages {
+    for (_, message) in messages {
         body_bytes += u64::from(parts.store.body_size(*message));
         parts.store.release(*message);
     }
@@ -44,7 +47,12 @@ fn complete(
 /// A delivery is acknowledged.
 #[inline]
 fn complete_one(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
-    complete(parts, channel, (unacked.queue, unacked.consumer()), &[unacked.entry.message]);
+    complete(
+        parts,
+        channel,
+        (unacked.queue, unacked.consumer()),
+        &[(unacked.entry.sequence, unacked.entry.message)],
+    );
 }
 
 /// Rejected deliveries die.
@@ -54,7 +62,8 @@ fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
         let body_size = parts.store.body_size(unacked.entry.message);
         if settle(parts, channel, &Settled::returned(unacked, body_size)) {
             parts.queues.get_mut(unacked.queue).counts.gone += 1;
-            bury(parts, unacked.queue, unacked.entry.message, Reason::Rejected);
+            let Entry { sequence, message, .. } = unacked.entry;
+            bury(parts, unacked.queue, (sequence, message), Reason::Rejected);
         } else {
             parts.store.release(unacked.entry.message);
         }
@@ -133,6 +142,10 @@ fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
             dead.push((id, entry));
             continue;
         }
+        if queue.logs(parts.store.is_persistent(entry.message)) {
+            let (queue, sequence, count) = (queue.log_id(), entry.sequence, entry.return_count);
+            parts.appends.push(LogChange::Returned { queue, sequence, count });
+        }
         let before = queue.ready.memory_bytes();
         queue.ready.insert(entry, body_size);
         let after = queue.ready.memory_bytes();
@@ -140,7 +153,7 @@ fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
         touch(parts, id);
     }
     for (id, entry) in dead.into_iter().rev() {
-        bury(parts, id, entry.message, Reason::DeliveryLimit);
+        bury(parts, id, (entry.sequence, entry.message), Reason::DeliveryLimit);
     }
 }
 

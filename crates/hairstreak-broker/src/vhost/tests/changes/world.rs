@@ -74,6 +74,7 @@ impl Definitions {
         }
         for shown in queues.into_iter().filter(|shown| shown.is_durable) {
             let declaration = QueueDeclaration {
+                log_id: 0,
                 name: shown.name,
                 is_durable: true,
                 is_exclusive: false,
@@ -187,6 +188,7 @@ impl World {
     fn declare(&mut self, queue: &[u8], owner: ConnectionId) -> Result<(), Refusal> {
         let expires = self.rng.u8(0..4) == 0;
         let declaration = QueueDeclaration {
+            log_id: 0,
             name: queue.into(),
             is_durable: self.rng.u8(0..4) > 0,
             is_exclusive: self.rng.u8(0..4) == 0,
