@@ -157,6 +157,8 @@ impl AmqpConnection {
 pub(crate) enum Mail {
     /// Something waits in the connection's outlet, or the alarm has changed.
     Outlet,
+    /// The message log has synced messages of the connection.
+    Synced,
     /// The node ends the connection, for this reason.
     Close(Box<str>),
     /// The answer to a login.

@@ -43,6 +43,7 @@ fn declare_queue(
         turn.state.host.check_queue(turn.connection, &name, turn.now)?
     } else {
         let declaration = QueueDeclaration {
+            log_id: 0,
             name: (*name).into(),
             is_durable: declare.durable,
             is_exclusive: declare.exclusive,

@@ -1,6 +1,6 @@
 //! Methods of a session, and their handlers.
 
-use hairstreak_broker::vhost::ChannelMode;
+use hairstreak_broker::vhost::{ChannelMode, Published};
 use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
 
 use super::channel::{Channel, Content};
@@ -141,6 +141,7 @@ fn commit(session: &mut Session, number: u16, turn: &mut Turn<'_>) -> Result<(),
         publishes: publishes.into_iter(),
         settlements: settlements.into_iter(),
         is_complete: true,
+        is_logged: false,
     });
     go_on_committing(session, turn).map_err(|(fault, _)| fault)
 }
@@ -157,13 +158,15 @@ pub(super) fn go_on_committing(session: &mut Session, turn: &mut Turn<'_>) -> Re
             return Ok(());
         };
         if let Some(mut pending) = committing.publishes.next() {
-            committing.is_complete &= publish_pending(channel, &mut pending, turn);
+            let published = publish_pending(channel, &mut pending, turn);
+            committing.is_complete &= published != Published::Refused;
+            committing.is_logged |= published == Published::Logged;
             session.settle_slow(turn);
         } else if let Some((count, settlement)) = committing.settlements.next() {
             let state = &mut *turn.state;
             state.host.settle_held(channel.id, count, settlement, turn.now, &mut state.outlets);
         } else {
-            let is_complete = committing.is_complete;
+            let (is_complete, is_logged) = (committing.is_complete, committing.is_logged);
             session.committing = None;
             if !is_complete {
                 let text = "partial tx completion";
@@ -171,7 +174,12 @@ pub(super) fn go_on_committing(session: &mut Session, turn: &mut Turn<'_>) -> Re
                 return Err((fault, number));
             }
             turn.take_deliveries();
-            turn.reply(number, &Method::TxCommitOk(tx::CommitOk {}));
+            let ok = Method::TxCommitOk(tx::CommitOk {});
+            if is_logged {
+                turn.say_when_logged(number, &ok);
+            } else {
+                turn.reply(number, &ok);
+            }
         }
     }
     Ok(())

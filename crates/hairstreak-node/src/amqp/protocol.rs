@@ -16,7 +16,7 @@ use super::server::DRAIN_TIME;
 use super::session::Outcome;
 use super::turn::{Promises, STEPS_MAX, Turn};
 use crate::node::encoding::push_method;
-use crate::node::{REPLIES_BYTES_MAX, UNWRITTEN_MAX};
+use crate::node::{Messages, REPLIES_BYTES_MAX, UNWRITTEN_MAX, Waiter};
 use crate::tls::PeerTls;
 
 /// The wait for a busy virtual host before parked frames of a connection that ends are dropped. The lock is held for milliseconds at most.
@@ -52,6 +52,15 @@ impl Protocol for AmqpConnection {
     fn handle_mail(&mut self, mail: Mail, context: &mut AmqpContext<'_>) -> Result<(), AmqpError> {
         match mail {
             Mail::Outlet => self.go_on_without_input(context),
+            Mail::Synced => {
+                if let (Some(member), Some(messages)) = (&mut self.member, &self.node.messages) {
+                    let output = &mut context.connection.output;
+                    if let Some(position) = member.session.confirm_synced(messages.synced(), output) {
+                        messages.wait(position, Waiter::Connection(context.address()));
+                    }
+                }
+                Ok(())
+            }
             Mail::LoggedIn(result) => {
                 self.end_login(result, context);
                 self.handle_input(context)
@@ -273,6 +282,7 @@ impl AmqpConnection {
             self.node.end_chores(&mut state, *id, PARKED_PATIENCE);
         }
         *turn_count += 1;
+        state.outlets.now = self.node.clock.millis(context.now);
         let own = context.address();
         let state_steps = state.host.step_count();
         let connection = &mut *context.connection;
@@ -290,7 +300,8 @@ impl AmqpConnection {
             frame_body_max: self.tuned.frame_body_max(),
             steps_end: state_steps + STEPS_MAX,
             late,
-            promises: Promises { ticket: *turn_count, are_held: false, places: Vec::new() },
+            synced: self.node.messages.as_ref().map_or(0, Messages::synced),
+            promises: Promises { ticket: *turn_count, are_held: false, await_log: false, places: Vec::new() },
         };
         if std::mem::take(has_room) {
             turn.note_room();
@@ -316,11 +327,21 @@ impl AmqpConnection {
         if session.throttle.holds_nothing() {
             session.alarm_quota.end();
         }
-        let Promises { ticket, are_held, places } = turn.promises;
+        let Promises { ticket, are_held, await_log, places } = turn.promises;
+        self.node.hand_over(&mut state);
+        let position = state.log_position;
+        session.place_confirms(position);
         if are_held {
             let node = Arc::clone(&self.node);
-            self.node
-                .keep(host, &mut state, places, move |result| node.post().committed(own, ticket, result));
+            self.node.keep(host, &mut state, places, move |result| {
+                let awaited = node.messages.as_ref().filter(|_| await_log && result.is_ok());
+                let told = Arc::clone(&node);
+                let tell = move || told.post().committed(own, ticket, result);
+                match awaited {
+                    Some(messages) => messages.wait(position, Waiter::Call(Box::new(tell))),
+                    None => tell(),
+                }
+            });
         }
         for address in state.outlets.woken() {
             if address != own {
@@ -334,6 +355,10 @@ impl AmqpConnection {
             context.yield_turn();
         } else {
             drop(state);
+        }
+        self.node.wake_log();
+        if let (Some(messages), Some(position)) = (&self.node.messages, session.take_awaited()) {
+            messages.wait(position, Waiter::Connection(own));
         }
         context.connection.input.consume(used);
         match (std::mem::replace(waits, has_to_wait), has_to_wait) {
@@ -402,9 +427,12 @@ impl AmqpConnection {
             return self.node.leave_later(&member.host, member.id);
         };
         let now = self.node.clock.millis(context.now);
+        state.outlets.now = now;
         state.leave(member.id, now);
         state.outlets.woken().for_each(|address| context.send(address, Mail::Outlet));
         self.node.note(&member.host, &mut state);
+        drop(state);
+        self.node.wake_log();
     }
 }
 

@@ -66,7 +66,7 @@ pub fn publish_once(
     };
     match published {
         Published::Refused => Err(NotPublished::Rejected),
-        published => Ok(published == Published::Routed),
+        published => Ok(matches!(published, Published::Routed | Published::Logged)),
     }
 }
 
@@ -112,7 +112,8 @@ fn publish_on_channel(
         frame_body_max: usize::MAX,
         steps_end: steps + STEPS_MAX,
         late: &mut late,
-        promises: Promises { ticket: 0, are_held: false, places: Vec::new() },
+        synced: 0,
+        promises: Promises { ticket: 0, are_held: false, await_log: false, places: Vec::new() },
     };
     let fields = PublishFields {
         exchange: message.exchange,

@@ -228,6 +228,7 @@ impl Session {
             );
             if let Some(committing) = &mut self.committing {
                 committing.is_complete &= published != Published::Refused;
+                committing.is_logged |= published == Published::Logged;
             }
         }
     }
@@ -280,25 +281,25 @@ fn prepare(
     Ok((content.properties(outgoing.properties).into(), content.attributes, route))
 }
 
-/// Publishes a message of a transaction. Returns whether its queues took it.
+/// Publishes a message of a transaction. The outcome of a message with a long route comes later.
 pub(super) fn publish_pending(
     channel: &mut Channel,
     pending: &mut PendingPublish,
     turn: &mut Turn<'_>,
-) -> bool {
+) -> Published {
     let route = &mut channel.memo.route;
     turn.state.host.resolve_names(&mut pending.route, route);
     let message = pending.message();
     if route.is_long() {
         let is_mandatory = pending.publish.fields().is_mandatory;
         turn.publish_slowly(PublishedBy { channel: channel.id, is_mandatory }, route, &message);
-        return true;
+        return Published::Routed;
     }
     let published = turn.publish(route, &message);
     let is_mandatory = pending.publish.fields().is_mandatory;
     turn.note_published(channel.id, route, published, is_mandatory);
     settle(&mut channel.confirms, channel.number, is_mandatory, &message, published, turn);
-    published != Published::Refused
+    published
 }
 
 /// Counts a received message. The later outcome does not change the count, as in RabbitMQ.
@@ -326,7 +327,7 @@ fn settle(
         push_return(turn.output, number, code.number(), code.name(), &message.view(), turn.frame_body_max);
     }
     if let Some(confirms) = confirms {
-        confirms.settle(published != Published::Refused);
+        confirms.settle(published);
     }
 }
 

@@ -78,6 +78,10 @@ impl AmqpServer {
             Some((node.clock, next))
         })?;
         node.set_post(Box::new(LoopPost(loops.handle())));
+        if let Some(messages) = &node.messages {
+            let handle = loops.handle();
+            messages.set_wake(Box::new(move |address| handle.send(address, Mail::Synced)));
+        }
         let endpoints = listeners.iter().map(|listener| listener.endpoint().clone()).collect();
         for listener in listeners {
             let node = Arc::clone(&node);
@@ -108,10 +112,16 @@ impl AmqpServer {
             let _ = loops.stop();
             self.node.account.timekeeper.stop();
             for host in self.node.hosts.all() {
-                let host = &host.lock().host;
-                let counts = host.message_counts();
-                forgotten.count += counts.ready + counts.unacknowledged;
-                forgotten.persistent_count += host.durable_message_count();
+                let mut state = host.lock();
+                self.node.hand_over(&mut state);
+                let counts = state.host.message_counts();
+                let durable_count = state.host.durable_message_count();
+                let kept_count = if self.node.messages.is_some() { durable_count } else { 0 };
+                forgotten.count += counts.ready + counts.unacknowledged - kept_count;
+                forgotten.persistent_count += durable_count - kept_count;
+            }
+            if let Some(messages) = &self.node.messages {
+                messages.close();
             }
             forgotten.unwritten = self.node.journal.close().err().map(|error| error.to_string());
         }

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use foldhash::fast::RandomState;
+use hairstreak_base::OutgoingBuffer;
 use hairstreak_transport::Connection;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{Method, Scope, channel, connection};
 
 use super::alarm_quota::AlarmQuota;
 use super::channel::{Channel, Content};
+use super::confirms::Confirms;
 use super::fault::Fault;
 use super::parked::Parked;
 use super::product::Tuned;
@@ -45,6 +47,12 @@ pub(super) struct Session {
     /// The transaction that is being committed.
     pub committing: Option<Committing>,
     pub outcome: Outcome,
+    /// Channels with messages of this turn in the message log.
+    unplaced: Vec<u16>,
+    /// Channels with confirms that wait for the message log.
+    awaiting: Vec<u16>,
+    /// The message log wakes the connection.
+    awaits_log: bool,
 }
 
 /// State of the session after a step.
@@ -74,6 +82,9 @@ impl Session {
             throttle: Throttle::default(),
             committing: None,
             outcome: Outcome::Running,
+            unplaced: Vec::new(),
+            awaiting: Vec::new(),
+            awaits_log: false,
         }
     }
 
@@ -151,7 +162,51 @@ impl Session {
         Ok(())
     }
 
-    /// Sends all confirms: only the channel that published last owes some.
+    /// Notes the position of the messages that channels have put into the message log in this turn.
+    pub(super) fn place_confirms(&mut self, position: u64) {
+        for number in self.unplaced.drain(..) {
+            if let Some(confirms) =
+                self.channels.get_mut(&number).and_then(|channel| channel.confirms.as_mut())
+            {
+                confirms.place(position);
+                if !self.awaiting.contains(&number) {
+                    self.awaiting.push(number);
+                }
+            }
+        }
+    }
+
+    /// The position of the message log that a confirm waits for, unless the connection waits for one already.
+    pub(super) fn take_awaited(&mut self) -> Option<u64> {
+        if self.awaits_log || self.awaiting.is_empty() {
+            return None;
+        }
+        let awaited = self.next_awaited();
+        self.awaits_log = awaited.is_some();
+        awaited
+    }
+
+    fn next_awaited(&self) -> Option<u64> {
+        let confirms = self.awaiting.iter().filter_map(|number| self.channels.get(number)?.confirms.as_ref());
+        confirms.filter_map(Confirms::awaited).min()
+    }
+
+    /// Sends the confirms of messages that are on disk. Returns the next position that confirms wait for.
+    pub(super) fn confirm_synced(&mut self, synced: u64, output: &mut OutgoingBuffer) -> Option<u64> {
+        let Session { channels, awaiting, .. } = self;
+        awaiting.retain(|number| {
+            let confirms = channels.get_mut(number).and_then(|channel| channel.confirms.as_mut());
+            confirms.is_some_and(|confirms| {
+                confirms.tell(synced, *number, output);
+                confirms.awaited().is_some()
+            })
+        });
+        let next = self.next_awaited();
+        self.awaits_log = next.is_some();
+        next
+    }
+
+    /// Sends all confirms: only the channel that published last owes some that wait for nothing.
     pub(super) fn tell_all_confirms(&mut self, turn: &mut Turn<'_>) {
         if let Some(number) = self.publishing {
             self.tell_confirms(number, turn);
@@ -163,7 +218,10 @@ impl Session {
         if let Some(channel) = self.channels.get_mut(&number)
             && let Some(confirms) = &mut channel.confirms
         {
-            confirms.tell(number, turn.output);
+            confirms.tell(turn.synced, number, turn.output);
+            if confirms.is_unplaced() && !self.unplaced.contains(&number) {
+                self.unplaced.push(number);
+            }
         }
     }
 }

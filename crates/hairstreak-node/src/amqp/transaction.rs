@@ -37,6 +37,8 @@ pub(super) struct Committing {
     pub settlements: vec::IntoIter<(usize, Settlement)>,
     /// Each queue has taken its messages so far.
     pub is_complete: bool,
+    /// The message log has messages of the transaction.
+    pub is_logged: bool,
 }
 
 impl PendingPublish {

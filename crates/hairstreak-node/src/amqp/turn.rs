@@ -40,6 +40,8 @@ pub(super) struct Turn<'a> {
     pub steps_end: u64,
     /// Answers to unfinished operations of the host.
     pub late: &'a mut Late,
+    /// The last position of the message log that is on the medium.
+    pub synced: u64,
     pub promises: Promises,
 }
 
@@ -49,6 +51,8 @@ pub(super) struct Promises {
     pub ticket: u64,
     /// True if answers wait for the changes of this turn.
     pub are_held: bool,
+    /// Answers also wait for the message log to have the messages of this turn.
+    pub await_log: bool,
     /// The objects of answers that wait for the changes of others.
     pub places: Vec<Place>,
 }
@@ -121,6 +125,13 @@ impl Turn<'_> {
         if !self.promises.are_held && !self.state.host.changes_mut().is_empty() {
             self.hold();
         }
+    }
+
+    /// Puts a method into the output that waits until the message log has the messages of this turn.
+    pub fn say_when_logged(&mut self, channel: u16, method: &Method<'_>) {
+        self.hold();
+        self.promises.await_log = true;
+        self.reply(channel, method);
     }
 
     fn hold(&mut self) {

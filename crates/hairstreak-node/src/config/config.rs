@@ -33,6 +33,8 @@ pub struct NodeConfig {
     pub node_name: String,
     /// The data directory. `None`: definitions are in memory only. The program that reads a file takes its word `none` for that.
     pub data_dir: Option<PathBuf>,
+    /// True if the data directory also keeps the persistent messages of durable queues.
+    pub store_messages: bool,
     /// Free bytes below which the disk of the data directory counts as full.
     pub disk_free_limit: u64,
     /// A file of definitions that each start imports, in RabbitMQ's format. With it the default user and the default virtual host
@@ -81,6 +83,7 @@ impl Default for NodeConfig {
             // Containers get a new host name with each start, so that no host name is in it.
             node_name: "hairstreak@localhost".into(),
             data_dir: None,
+            store_messages: false,
             disk_free_limit: DISK_FREE_LIMIT,
             load_definitions: None,
             require_login: false,

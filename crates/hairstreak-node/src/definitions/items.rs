@@ -150,6 +150,7 @@ pub(super) fn queue(document: &mut Document, fields: &Fields) -> Result<(), Stri
         return Ok(());
     }
     document.queues.push(QueueDefinition {
+        log_id: 0,
         name,
         vhost: fields.needed("vhost")?,
         kind: fields.text("type")?,

@@ -221,6 +221,13 @@ pub struct QueueDefinition {
     /// The arguments.
     #[serde(default)]
     pub arguments: Arguments,
+    /// The id of the queue in the message log; 0: it has none. Only the data directory has it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub log_id: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The kind of object that a binding leads to.

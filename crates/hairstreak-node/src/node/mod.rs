@@ -11,6 +11,7 @@ pub mod encoding;
 mod hosts;
 mod journal;
 mod lingering;
+mod messages;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
 mod outlets;
@@ -33,6 +34,7 @@ pub use journal::{Commit, Journal, JournalError};
 #[cfg(test)]
 pub use lingering::Lingering;
 pub use lingering::LingeringPlace;
+pub use messages::{Messages, Waiter};
 pub use node::Node;
 pub use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
 pub use pass::Pass;

@@ -17,6 +17,7 @@ use super::connections::{ConnectionEntry, Connections, NoPost, Post};
 use super::hosts::Hosts;
 use super::journal::{Commit, Journal, JournalError};
 use super::lingering::Lingering;
+use super::messages::Messages;
 use super::outlets::OPERATORS;
 use super::received::Publishers;
 use super::recording::to_definition;
@@ -69,6 +70,8 @@ pub struct Node {
     pub catalog: Catalog,
     /// The way of definitions to the disk.
     pub journal: Journal,
+    /// The message log. `None`: messages are in memory only.
+    pub messages: Option<Messages>,
     /// Bounds of each virtual host.
     limits: Limits,
     post: OnceLock<Box<dyn Post>>,
@@ -78,7 +81,7 @@ pub struct Node {
 
 impl Node {
     /// A node without virtual hosts.
-    pub fn new(config: &NodeConfig, journal: Journal) -> io::Result<Node> {
+    pub fn new(config: &NodeConfig, journal: Journal, messages: Option<Messages>) -> io::Result<Node> {
         let (rules, amqp) = (config.login_rules(), &config.amqp);
         Ok(Node {
             id: NodeId::random()?,
@@ -96,6 +99,7 @@ impl Node {
             publishers: Arc::default(),
             catalog: Catalog::default(),
             journal,
+            messages,
             limits: amqp.limits.clone(),
             post: OnceLock::new(),
             changing: Mutex::new(()),
@@ -108,6 +112,9 @@ impl Node {
         let host = SharedHost::new(name, self.limits.clone(), segments, account);
         let mut state = host.lock();
         state.host.changes_mut().record(self.journal.is_on());
+        if let Some(messages) = &self.messages {
+            state.host.log_messages(Arc::clone(messages.ids()));
+        }
         host.note_memory(&state);
         drop(state);
         self.access.add_virtual_host(name);
@@ -157,7 +164,26 @@ impl Node {
         if !state.host.changes_mut().is_empty() {
             self.keep(host, state, Vec::new(), |_| {});
         }
+        self.hand_over(state);
         host.note_memory(state);
+    }
+
+    /// Hands the records of a host to the message log. The caller holds the lock, and calls [`Node::wake_log`] behind it.
+    #[inline]
+    pub fn hand_over(&self, state: &mut HostState) {
+        if let Some(messages) = &self.messages
+            && let Some(position) = messages.hand_over(&mut state.outlets.batch, state.host.log_changes())
+        {
+            state.log_position = position;
+        }
+    }
+
+    /// Wakes the thread of the message log, if it has work. The caller holds no lock.
+    #[inline]
+    pub fn wake_log(&self) {
+        if let Some(messages) = &self.messages {
+            messages.wake();
+        }
     }
 
     /// Hands the changes of a host to the journal. The caller holds the lock, so that changes arrive in their order. Without
@@ -181,7 +207,9 @@ impl Node {
     /// Has an operator act in a virtual host. `act` gets the time in the node's milliseconds.
     pub fn act<T>(&self, host: &SharedHost, act: impl FnOnce(&mut HostState, u64) -> T) -> (T, Commit) {
         let mut state = host.lock();
-        let result = act(&mut state, self.clock.millis(Instant::now()));
+        let now = self.clock.millis(Instant::now());
+        state.outlets.now = now;
+        let result = act(&mut state, now);
         self.end_chores(&mut state, OPERATORS, Duration::MAX);
         let changes = state.host.changes_mut().take();
         let changes: Vec<_> = changes.into_iter().map(|change| to_definition(host.name(), change)).collect();
@@ -190,6 +218,7 @@ impl Node {
         self.note(host, &mut state);
         // A connection that waits for the lock has it next, however soon the operator comes again.
         MutexGuard::unlock_fair(state);
+        self.wake_log();
         woken.into_iter().for_each(|address| self.post().wake(address));
         (result, commit)
     }
@@ -221,6 +250,7 @@ impl Node {
     /// Returns the changes that delete every durable object of a host. Nothing of the host is recorded from here on.
     pub fn forget(&self, host: &SharedHost) -> Vec<Change> {
         let mut state = host.lock();
+        state.host.forget_logged();
         // Changes before this one come before it in the journal.
         self.note(host, &mut state);
         state.host.changes_mut().record(false);
@@ -272,6 +302,7 @@ impl Node {
             };
             host.take_is_wanted();
             let now = self.clock.millis(time());
+            state.outlets.now = now;
             for connection in host.take_leaving() {
                 state.leave(connection, now);
             }
@@ -294,9 +325,11 @@ impl Node {
                 due
             };
             next = [next, due].into_iter().flatten().min();
+            self.hand_over(&mut state);
             host.note_memory(&state);
             // A connection that waits for the lock has it next.
             MutexGuard::unlock_fair(state);
+            self.wake_log();
         }
         next
     }

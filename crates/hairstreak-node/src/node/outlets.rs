@@ -10,12 +10,14 @@
 use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
-use hairstreak_broker::message::MessageView;
-use hairstreak_broker::vhost::{ConnectionId, HostOutbox, Recipient, Room};
+use hairstreak_broker::message::{Message, MessageView};
+use hairstreak_broker::vhost::{ConnectionId, HostOutbox, LogRun, LogTarget, Recipient, Room};
+use hairstreak_store::log::Batch;
 use hairstreak_transport::event_loop::Address;
 use slab::Slab;
 
 use super::encoding;
+use super::messages::push_message;
 
 /// Waiting bytes of one connection, in its outlet and in its own output, at which it gets no more deliveries.
 pub const UNWRITTEN_MAX: usize = 1024 * 1024;
@@ -47,6 +49,10 @@ pub struct Outlets {
     outlets: Slab<Outlet>,
     /// Connections that are to be woken.
     woken: Vec<Address>,
+    /// Records for the message log, of this turn.
+    pub batch: Batch,
+    /// The node's milliseconds in this turn.
+    pub now: u64,
 }
 
 /// The result of `Outlets::take`.
@@ -58,7 +64,13 @@ pub struct Taken {
 
 impl Outlets {
     pub fn new() -> Outlets {
-        let mut outlets = Outlets { pool: BlockPool::new(), outlets: Slab::new(), woken: Vec::new() };
+        let mut outlets = Outlets {
+            pool: BlockPool::new(),
+            outlets: Slab::new(),
+            woken: Vec::new(),
+            batch: Batch::default(),
+            now: 0,
+        };
         let operators = outlets.add(Address::default(), 0, false);
         debug_assert_eq!(operators, OPERATORS);
         outlets
@@ -153,6 +165,10 @@ impl HostOutbox for Outlets {
             encoding::push_cancel(&mut outlet.pending, to);
             wake(outlet, &mut self.woken);
         }
+    }
+
+    fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
+        push_message(&mut self.batch, message, targets, moved, self.now);
     }
 
     fn wake(&mut self, connection: ConnectionId) {

@@ -50,6 +50,7 @@ fn queue_definition(virtual_host: &str, queue: QueueDeclaration) -> QueueDefinit
         kind: None,
         durable: queue.is_durable,
         auto_delete: queue.is_auto_delete,
+        log_id: queue.log_id,
         arguments: Arguments(queue.arguments.decode()),
     }
 }
@@ -107,6 +108,7 @@ pub fn exchange_declaration(exchange: ExchangeDefinition) -> ExchangeDeclaration
 /// The declaration that a definition of a queue is.
 pub fn queue_declaration(queue: QueueDefinition) -> QueueDeclaration {
     QueueDeclaration {
+        log_id: queue.log_id,
         name: queue.name.0,
         is_durable: queue.durable,
         is_exclusive: false,

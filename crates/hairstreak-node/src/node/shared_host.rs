@@ -53,6 +53,8 @@ pub struct HostState {
     pub outlets: Outlets,
     /// The messages from publishers.
     pub received: Received,
+    /// The last position in the message log that the host has handed records over for.
+    pub log_position: u64,
 }
 
 impl SharedHost {
@@ -61,7 +63,12 @@ impl SharedHost {
         let host = VirtualHost::with_pool(name, limits, pool);
         SharedHost {
             name: name.into(),
-            state: Mutex::new(HostState { host, outlets: Outlets::new(), received: Received::default() }),
+            state: Mutex::new(HostState {
+                host,
+                outlets: Outlets::new(),
+                received: Received::default(),
+                log_position: 0,
+            }),
             account,
             memory_bytes: AtomicUsize::new(0),
             deleted: OnceLock::new(),

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use hairstreak_store::log::LogError;
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
 use thiserror::Error;
 
 use super::error::OperatorError;
 use super::users::{self, By};
-use super::{configured_users, importing, restoring, taking_effect, virtual_hosts};
+use super::{configured_users, importing, loading, restoring, taking_effect, virtual_hosts};
 use crate::config::NodeConfig;
 use crate::definitions::{Definition, DefinitionError, Kind, VirtualHostDefinition, read_document};
-use crate::node::{Journal, Node};
+use crate::node::{Journal, Messages, Node};
 
 /// A failure to start a node from its data directory.
 #[derive(Debug, Error)]
@@ -22,6 +23,9 @@ pub enum BootError {
     /// The definitions cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The message log cannot be read.
+    #[error(transparent)]
+    Messages(#[from] LogError),
     /// A user or a virtual host of the options is invalid.
     #[error("the first definitions: {0}")]
     First(#[from] OperatorError),
@@ -48,7 +52,7 @@ pub enum BootError {
 /// The directory cannot be used, or a definition cannot take effect.
 pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let Some(path) = &config.data_dir else {
-        let node = Node::new(config, Journal::Off)?;
+        let node = Node::new(config, Journal::Off, None)?;
         add_first_definitions(&node, config)?;
         return Ok(node);
     };
@@ -56,12 +60,25 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let (store, entries) = DefinitionStore::open(&directory)?;
     let wrong = |reason: String| BootError::Definition { place: path.clone(), reason };
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
-    let definitions = definitions.map_err(|error| wrong(error.to_string()))?;
+    let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
+    let logged = loading::logged_queues(&definitions);
+    let (messages, recovered) = if config.store_messages || directory.has_messages() {
+        let (messages, queues) = Messages::open(&directory, |queue| logged.contains_key(&queue))?;
+        (Some(messages), queues)
+    } else {
+        (None, Vec::new())
+    };
+    let given =
+        messages.as_ref().map(|messages| loading::give_ids(&mut definitions, messages)).unwrap_or_default();
     let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
-    let mut node = Node::new(config, Journal::on(store))?;
+    let mut node = Node::new(config, Journal::on(store), messages)?;
     node.id = directory.node_id();
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
+    drop(node.journal.commit(&given));
+    if let Some(messages) = &node.messages {
+        loading::load(&node, messages, &recovered, &logged).map_err(wrong)?;
+    }
     add_first_definitions(&node, config)?;
     // A node whose first definitions cannot be written would be a different one after a crash.
     node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;

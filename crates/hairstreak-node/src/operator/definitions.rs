@@ -57,6 +57,7 @@ fn export_host(node: &Node, name: &str, document: &mut Document) -> Result<(), O
             continue;
         }
         document.queues.push(QueueDefinition {
+            log_id: 0,
             name: Name(queue.name),
             vhost: name.into(),
             kind: Some(queue.kind.name().into()),

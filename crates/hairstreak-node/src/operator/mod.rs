@@ -12,6 +12,7 @@ pub mod definitions;
 mod error;
 pub mod exchanges;
 pub mod importing;
+mod loading;
 pub mod messages;
 pub mod parameters;
 pub mod policies;

@@ -245,6 +245,7 @@ mod tests {
         let before = told_of(&node);
         let note = [(&b"note"[..], &"x".repeat(100_000).as_str().into())];
         let declaration = hairstreak_broker::queue::QueueDeclaration {
+            log_id: 0,
             name: (*b"q").into(),
             is_durable: true,
             arguments: hairstreak_wire::amqp::EncodedTable::from_fields(note),
@@ -274,6 +275,7 @@ mod tests {
         for number in 0..3 {
             let name: Box<[u8]> = format!("n{number}").into_bytes().into();
             let declaration = hairstreak_broker::queue::QueueDeclaration {
+                log_id: 0,
                 name: name.clone(),
                 is_durable: true,
                 is_exclusive: false,

@@ -123,6 +123,7 @@ pub(crate) async fn declare(call: &mut Call<'_>) -> Answer {
     let body = call.body().await?;
     check_node(call, &body)?;
     let declaration = QueueDeclaration {
+        log_id: 0,
         name: short("queue", &without_line_breaks(call.bytes("queue")))?,
         is_durable: body.boolean("durable")?.unwrap_or(false),
         is_exclusive: false,

@@ -16,6 +16,7 @@ fn node_with_queues(count: usize) -> TestNode {
     let node = TestNode::start();
     for number in 0..count {
         let declaration = QueueDeclaration {
+            log_id: 0,
             name: format!("q{number:06}").into_bytes().into(),
             ..QueueDeclaration::default()
         };

@@ -1,0 +1,251 @@
+//! `Messages`: the message log of a node, and the connections that wait for it.
+//!
+//! ```text
+//!   turn of a host: records --> hand_over, under the host's lock --> thread of the log: group, sync
+//!   connections that wait for the position <-- wake <-- progress <---------------'
+//! ```
+
+use std::io;
+use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, OnceLock};
+
+use hairstreak_broker::message::Message;
+use hairstreak_broker::vhost::{LogChange, LogRun, LogTarget};
+use hairstreak_store::DataDirectory;
+use hairstreak_store::log::{
+    Batch, Damage, Loaded, LogError, MessageLog, MessageRecord, OpenedLog, Progress, Record, RecoveredQueue,
+    Run, Runs, Target, Targets,
+};
+use hairstreak_transport::event_loop::Address;
+use parking_lot::Mutex;
+
+/// Messages that a start reads at once.
+const LOADED_COUNT: usize = 4_096;
+/// Bytes that a start reads at once.
+const LOADED_BYTES: usize = 4 << 20;
+
+/// The message log of a node.
+pub struct Messages {
+    log: MessageLog,
+    waiting: Arc<Waiting>,
+    /// The last id that a queue was given.
+    ids: Arc<AtomicU64>,
+    /// The thread of the log is to be woken.
+    is_wanted: AtomicBool,
+    /// The run before ended in order. Otherwise each message may have been delivered.
+    pub was_closed: bool,
+}
+
+/// How far the log is, and who waits for more.
+#[derive(Default)]
+struct Waiting {
+    synced: AtomicU64,
+    is_failing: AtomicBool,
+    waiters: Mutex<Vec<(u64, Waiter)>>,
+    wake: OnceLock<Box<dyn Fn(Address) + Send + Sync>>,
+}
+
+/// Waits for a position of the log.
+pub enum Waiter {
+    /// A connection, which is woken.
+    Connection(Address),
+    /// A function, which is called.
+    Call(Box<dyn FnOnce() + Send>),
+}
+
+impl Messages {
+    /// Opens the log in a data directory. Messages of queues that `is_known` does not know are forgotten. Returns also the queues
+    /// that have messages, or had some.
+    ///
+    /// # Errors
+    ///
+    /// See [`LogError`].
+    pub fn open(
+        directory: &DataDirectory,
+        is_known: impl Fn(u64) -> bool,
+    ) -> Result<(Messages, Vec<RecoveredQueue>), LogError> {
+        let waiting = Arc::new(Waiting::default());
+        let told = Arc::clone(&waiting);
+        let on_progress = Box::new(move |progress: &Progress| told.note(progress));
+        let OpenedLog { log, epoch, queues, damages, missing_count, was_closed } =
+            MessageLog::open_in(directory, is_known, on_progress)?;
+        for damage in damages.iter().filter(|damage| damage.was_synced) {
+            let Damage { file, offset, size, .. } = damage;
+            log::error!(
+                "messages: {file} is damaged from byte {offset} on, {size} bytes; acknowledged messages may come again"
+            );
+        }
+        if missing_count > 0 {
+            log::error!("messages: {missing_count} messages are lost with their files");
+        }
+        // An id of this run is larger than each one that the log or the definitions have.
+        let ids = Arc::new(AtomicU64::new(u64::from(epoch) << 32));
+        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), was_closed }, queues))
+    }
+
+    /// The source of queue ids.
+    pub fn ids(&self) -> &Arc<AtomicU64> {
+        &self.ids
+    }
+
+    /// A new id for a queue.
+    pub fn next_id(&self) -> u64 {
+        self.ids.fetch_add(1, Relaxed) + 1
+    }
+
+    /// Reads messages of a queue when the node starts.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub fn load(&self, queue: u64, from: u64) -> io::Result<Loaded> {
+        let (tell, told) = std::sync::mpsc::sync_channel(1);
+        self.log.load(queue, from, (LOADED_COUNT, LOADED_BYTES), move |loaded| {
+            // The caller waits.
+            let _ = tell.send(loaded);
+        });
+        told.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    /// Sets how connections are woken. Only the first call counts.
+    pub fn set_wake(&self, wake: Box<dyn Fn(Address) + Send + Sync>) {
+        let _ = self.waiting.wake.set(wake);
+    }
+
+    /// Hands the records of a turn to the log, and returns their position if there are any. The caller holds the lock of the host,
+    /// and calls [`Messages::wake`] behind it.
+    #[inline]
+    pub fn hand_over(&self, batch: &mut Batch, changes: &mut Vec<LogChange>) -> Option<u64> {
+        if batch.is_empty() && changes.is_empty() { None } else { Some(self.append(batch, changes)) }
+    }
+
+    fn append(&self, batch: &mut Batch, changes: &mut Vec<LogChange>) -> u64 {
+        let mut batch = std::mem::take(batch);
+        push_changes(changes, &mut batch);
+        let appended = self.log.append(batch);
+        if appended.has_to_wake {
+            self.is_wanted.store(true, Release);
+        }
+        appended.position
+    }
+
+    /// Wakes the thread of the log if it has work. The caller holds no lock.
+    #[inline]
+    pub fn wake(&self) {
+        if self.is_wanted.load(Relaxed) && self.is_wanted.swap(false, AcqRel) {
+            self.log.wake();
+        }
+    }
+
+    /// The last position that is on the medium.
+    #[inline]
+    pub fn synced(&self) -> u64 {
+        self.waiting.synced.load(Acquire)
+    }
+
+    /// Returns true if nothing can be written at present.
+    pub fn is_failing(&self) -> bool {
+        self.waiting.is_failing.load(Relaxed)
+    }
+
+    /// Waits for a position: `waiter` is served once it is on the medium.
+    pub fn wait(&self, position: u64, waiter: Waiter) {
+        self.waiting.waiters.lock().push((position, waiter));
+        // The position may have been synced meanwhile.
+        if self.synced() >= position {
+            self.waiting.serve();
+        }
+    }
+
+    /// Writes all records, and ends the log.
+    pub fn close(&self) {
+        self.log.close();
+    }
+}
+
+impl Waiting {
+    fn note(&self, progress: &Progress) {
+        self.synced.store(progress.synced, Release);
+        let was_failing = self.is_failing.swap(progress.failing.is_some(), Relaxed);
+        match &progress.failing {
+            Some(error) if !was_failing => {
+                log::error!("messages cannot be written: {error}; nothing is confirmed until they can")
+            }
+            None if was_failing => log::info!("messages can be written again"),
+            _ => {}
+        }
+        self.serve();
+    }
+
+    fn serve(&self) {
+        let synced = self.synced.load(Acquire);
+        let served: Vec<(u64, Waiter)> = {
+            let mut waiters = self.waiters.lock();
+            waiters.extract_if(.., |(position, _)| *position <= synced).collect()
+        };
+        for (_, waiter) in served {
+            match waiter {
+                Waiter::Connection(address) => self.wake.get().into_iter().for_each(|wake| wake(address)),
+                Waiter::Call(call) => call(),
+            }
+        }
+    }
+}
+
+/// Puts a message into a batch, which the log syncs without delay.
+pub(super) fn push_message(
+    batch: &mut Batch,
+    message: &Message<'_>,
+    targets: &[LogTarget],
+    moved: Option<LogRun>,
+    now: u64,
+) {
+    let targets: Vec<Target> = targets
+        .iter()
+        .map(|target| Target { queue: target.queue, sequence: target.sequence, ttl_ms: target.ttl_ms })
+        .collect();
+    batch.push(&Record::Message(MessageRecord {
+        targets: Targets::List(&targets),
+        is_persistent: message.attributes.is_persistent,
+        priority: message.attributes.priority,
+        time_ms: now,
+        moved: moved.map(to_run),
+        exchange: message.exchange,
+        routing_key: message.routing_key,
+        properties: message.properties,
+        extensions: &[],
+        body: message.body.as_bytes(),
+    }));
+    batch.want_sync();
+}
+
+fn push_changes(changes: &mut Vec<LogChange>, batch: &mut Batch) {
+    let mut runs = Vec::new();
+    for change in changes.drain(..) {
+        if let LogChange::Settled(run) = change {
+            runs.push(to_run(run));
+            continue;
+        }
+        push_runs(&mut runs, batch);
+        match change {
+            LogChange::Settled(_) => {}
+            LogChange::Returned { queue, sequence, count } => {
+                batch.push(&Record::Returned { queue, sequence, count: u64::from(count) });
+            }
+            LogChange::Forgotten { queue } => batch.push(&Record::Forgotten { queue }),
+        }
+    }
+    push_runs(&mut runs, batch);
+}
+
+fn push_runs(runs: &mut Vec<Run>, batch: &mut Batch) {
+    if !runs.is_empty() {
+        batch.push(&Record::Settled(Runs::List(runs)));
+        runs.clear();
+    }
+}
+
+fn to_run(run: LogRun) -> Run {
+    Run { queue: run.queue, first: run.first, count: run.count, body_size: run.body_size }
+}
