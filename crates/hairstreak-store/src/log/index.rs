@@ -245,10 +245,10 @@ impl Index {
         self.extents_in(segment).map(|(id, extent)| (id, sequences(extent))).collect()
     }
 
-    /// Returns the number of sealed segments without live messages.
-    pub fn dead_count(&self, active: Option<u64>) -> usize {
+    /// Returns the bytes of sealed segments without live messages.
+    pub fn dead_size(&self, active: Option<u64>) -> u64 {
         let sealed = self.segments.iter().filter(|(number, _)| Some(**number) != active);
-        sealed.filter(|(_, used)| used.live_count == 0).count()
+        sealed.filter(|(_, used)| used.live_count == 0).map(|(_, used)| used.size).sum()
     }
 
     fn extents_in(&self, segment: u64) -> impl Iterator<Item = (u64, &Extent)> {

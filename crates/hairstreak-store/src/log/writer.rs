@@ -35,8 +35,8 @@ const SPARE_COUNT: usize = 2;
 const FILL_COUNT: u64 = 4;
 /// Segments that the files may have beside twice the live bytes: the active one, spare ones, dead ones and one that is copied.
 const SLACK_COUNT: u64 = 6;
-/// Dead segments that wait for the end of the active one.
-const DEAD_COUNT_MAX: usize = 2;
+/// Dead segments of the last size that wait for the end of the active one.
+const DEAD_COUNT_MAX: u64 = 2;
 /// Bytes that one write clears.
 const ZEROS_SIZE: usize = 1 << 20;
 
@@ -300,9 +300,9 @@ impl Writer {
     ///
     /// The system's error, as for [`Writer::close`].
     pub fn free_dead(&mut self) -> io::Result<()> {
-        let dead_count = self.index().dead_count(self.active.as_ref().map(|active| active.number));
+        let dead_size = self.index().dead_size(self.active.as_ref().map(|active| active.number));
         // A copy that is not synced would be lost with the segment that it came from.
-        if dead_count > DEAD_COUNT_MAX { self.close() } else { Ok(()) }
+        if dead_size > DEAD_COUNT_MAX * self.sizes.last { self.close() } else { Ok(()) }
     }
 
     /// Finds the segment with the smallest live part, and the live records in it.

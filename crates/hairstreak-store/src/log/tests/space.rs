@@ -207,13 +207,13 @@ fn random_acknowledgements_leave_no_holes() {
     let mut files = Files::new();
     let mut rng = Rng::with_seed(1);
     let mut live = Vec::new();
-    for round in 0..800 {
+    for round in 0..450 {
         for _ in 0..10 {
             let size = [100, 1_000, 9_000][rng.usize(..3).min(rng.usize(..3))];
             live.extend(files.publish(&[rng.u64(1..4)], size, 20, None));
         }
         // The backlog grows, stays and shrinks.
-        let count = if round < 200 { rng.usize(..10) } else { rng.usize(..22).min(live.len()) };
+        let count = if round < 120 { rng.usize(..10) } else { rng.usize(..22).min(live.len()) };
         let settled: Vec<_> = (0..count).map(|_| live.swap_remove(rng.usize(..live.len()))).collect();
         files.settle(&settled);
         files.step();
@@ -225,7 +225,7 @@ fn random_acknowledgements_leave_no_holes() {
 fn purged_and_deleted_queues_leave_no_space_behind() {
     for is_deleted in [false, true] {
         let mut files = Files::new();
-        for round in 0..6 {
+        for round in 0..4 {
             for _ in 0..150 {
                 (0..10).for_each(|_| drop(files.publish(&[round + 1], 700, 0, None)));
                 // Beside it, a queue whose messages stay.

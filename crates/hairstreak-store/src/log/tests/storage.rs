@@ -119,10 +119,10 @@ impl SimulatedStorage {
         self.0.medium.lock().unwrap()
     }
 
-    /// Makes syncs of files block, or continue.
-    pub fn hold_syncs(&self, is_held: bool) {
-        self.medium().is_held = is_held;
-        self.0.changed.notify_all();
+    /// Makes syncs of files block until the guard is dropped, also by a panic of the test.
+    pub fn hold_syncs(&self) -> HeldSyncs {
+        self.medium().is_held = true;
+        HeldSyncs(self.clone())
     }
 
     /// Returns true if a sync is blocked.
@@ -217,6 +217,16 @@ impl SimulatedStorage {
         }
         medium.names.clone_from(&medium.durable_names);
         medium.faults = Faults::default();
+    }
+}
+
+/// Syncs that block.
+pub struct HeldSyncs(SimulatedStorage);
+
+impl Drop for HeldSyncs {
+    fn drop(&mut self) {
+        self.0.medium().is_held = false;
+        self.0.0.changed.notify_all();
     }
 }
 

@@ -233,7 +233,7 @@ fn batches_that_wait_share_a_sync() {
     let node = Node::open(Arc::new(storage.clone()));
     node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
     let syncs = storage.counts().syncs;
-    storage.hold_syncs(true);
+    let held = storage.hold_syncs();
     node.append(synced(message(QUEUE, 2, 50)));
     until("the sync is blocked", || storage.has_blocked_sync());
     thread::scope(|scope| {
@@ -247,7 +247,7 @@ fn batches_that_wait_share_a_sync() {
         }
     });
     assert_eq!(node.last().synced, 1);
-    storage.hold_syncs(false);
+    drop(held);
     node.until_synced(102);
     assert_eq!(storage.counts().syncs, syncs + 2);
 }
@@ -258,7 +258,7 @@ fn a_sync_that_hangs_is_measured_and_blocks_nobody() {
     let node = Node::open(Arc::new(storage.clone()));
     node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
     until_eq("no sync", None, || node.log.sync_time());
-    storage.hold_syncs(true);
+    let held = storage.hold_syncs();
     node.append(synced(message(QUEUE, 2, 50)));
     until("the sync is blocked", || storage.has_blocked_sync());
     assert_eq!(node.log.waiting_bytes(), 0);
@@ -274,7 +274,7 @@ fn a_sync_that_hangs_is_measured_and_blocks_nobody() {
     assert_eq!(node.last().synced, 1);
     // Messages that are written are read meanwhile.
     assert_eq!(checked(QUEUE, &node.load_all(QUEUE)), [1, 2]);
-    storage.hold_syncs(false);
+    drop(held);
     node.until_synced(40);
     until_eq("no sync", None, || node.log.sync_time());
     assert_eq!(node.log.waiting_bytes(), 0);
