@@ -70,11 +70,16 @@ impl Messages {
         let on_progress = Box::new(move |progress: &Progress| told.note(progress));
         let OpenedLog { log, epoch, queues, damages, missing_count, was_closed } =
             MessageLog::open_in(directory, is_known, on_progress)?;
-        for damage in damages.iter().filter(|damage| damage.was_synced) {
-            let Damage { file, offset, size, .. } = damage;
-            log::error!(
-                "messages: {file} is damaged from byte {offset} on, {size} bytes; acknowledged messages may come again"
-            );
+        for Damage { file, offset, size, was_synced } in &damages {
+            if *was_synced {
+                log::error!(
+                    "messages: {file} is damaged from byte {offset} on, {size} bytes; acknowledged messages may come again"
+                );
+            } else {
+                log::info!(
+                    "messages: {size} bytes of {file} from byte {offset} on were cut off before they were synced"
+                );
+            }
         }
         if missing_count > 0 {
             log::error!("messages: {missing_count} messages are lost with their files");

@@ -83,7 +83,7 @@ fn load_queue(
         state.host.restore_sequence(name, queue.last_sequence);
         host.note_memory(&state);
         damaged_count += loaded.damaged.len();
-        if loaded.next == from {
+        if loaded.is_end {
             return Ok(damaged_count);
         }
         from = loaded.next;

@@ -12,6 +12,9 @@ const OVERHEAD: u64 = 64;
 /// Messages in a word of settled bits.
 const WORD_BITS: usize = 64;
 
+/// Messages of an extent that is read from a checkpoint: more than a segment can have.
+const DECODED_COUNT: usize = 1 << 28;
+
 /// The messages of one queue in one segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
@@ -220,10 +223,23 @@ impl Extent {
         let word_bytes = usize::try_from(word_count).ok()?.checked_mul(size_of::<u64>())?;
         let (words, rest) = bytes.split_at_checked(word_bytes)?;
         *bytes = rest;
+        if !(1..=DECODED_COUNT).contains(&count) || settled_prefix > count {
+            return None;
+        }
         let mut settled = vec![0; if words.is_empty() { 0 } else { settled_prefix / WORD_BITS }];
         settled.extend(words.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)));
+        let behind = settled.iter().enumerate().skip(settled_prefix / WORD_BITS);
+        let settled_behind: usize = behind
+            .map(|(index, word)| {
+                let passed = settled_prefix.saturating_sub(index * WORD_BITS).min(WORD_BITS);
+                word.checked_shr(passed as u32).unwrap_or(0).count_ones() as usize
+            })
+            .sum();
+        let last_distance = sparse.last().map_or(count as u64, |distance| u64::from(*distance));
         let live_count = usize::try_from(live_count).ok()?;
-        let is_sound = count > 0 && settled_prefix <= count && live_count <= count;
+        let is_sound = settled_prefix + settled_behind + live_count == count
+            && settled.len() <= count.div_ceil(WORD_BITS)
+            && first.checked_add(last_distance).is_some();
         is_sound.then_some(Extent {
             segment,
             first,

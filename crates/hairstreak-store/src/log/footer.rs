@@ -74,92 +74,59 @@ impl Footer {
     }
 
     /// Reads the offsets of some messages of a segment, given by queue. `None`: the footer is lost, or lacks one of the messages.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub fn find(
-        file: &dyn StorageFile,
-        seed: Seed,
-        messages: &[(u64, Vec<u64>)],
-    ) -> io::Result<Option<Vec<u32>>> {
-        let Some(footer) = Footer::read(file, seed)? else { return Ok(None) };
+    pub fn find(file: &dyn StorageFile, seed: Seed, messages: &[(u64, Vec<u64>)]) -> Option<Vec<u32>> {
+        let footer = Footer::read(file, seed)?;
         let mut found = Vec::new();
         let (mut of_queue, mut before) = (Vec::new(), None);
         for (queue, sequences) in messages {
             if before.replace(*queue) != Some(*queue) {
-                let Some(offsets) = footer.offsets(file, seed, *queue)? else { return Ok(None) };
-                of_queue = offsets;
+                of_queue = footer.offsets(file, seed, *queue)?;
             }
             for sequence in sequences {
-                let Ok(place) = of_queue.binary_search_by_key(sequence, |(sequence, _)| *sequence) else {
-                    return Ok(None);
-                };
+                let place = of_queue.binary_search_by_key(sequence, |(sequence, _)| *sequence).ok()?;
                 found.push(of_queue[place].1);
             }
         }
-        Ok(Some(found))
+        Some(found)
     }
 
     /// Reads the directory. `None`: the segment has no sound footer.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub fn read(file: &dyn StorageFile, seed: Seed) -> io::Result<Option<Footer>> {
+    pub fn read(file: &dyn StorageFile, seed: Seed) -> Option<Footer> {
         let mut trailer = [0; TRAILER_SIZE];
-        let size = file.size()?;
-        let Some(last) = size.checked_sub(BLOCK_SIZE) else { return Ok(None) };
-        file.read_at(&mut trailer, last)?;
+        file.read_at(&mut trailer, file.size().ok()?.checked_sub(BLOCK_SIZE)?).ok()?;
         let number =
             |at: usize| u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]]);
         if trailer[..4] != MAGIC || number(4) != seed.checksum(&trailer[8..]) {
-            return Ok(None);
+            return None;
         }
         let start = u64::from(number(8)) | u64::from(number(12)) << 32;
-        let Some(directory) = read_part(file, start, number(16), number(20), seed)? else { return Ok(None) };
+        let directory = read_part(file, start, number(16), number(20), seed)?;
         let entry = |entry: &[u8; ENTRY_SIZE]| {
             let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| entry[at + index]));
             let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| entry[at + index]));
             QueueEntry { queue: long(0), start: long(8), size: short(16), sum: short(20) }
         };
-        Ok(Some(Footer { queues: directory.as_chunks().0.iter().map(entry).collect() }))
+        Some(Footer { queues: directory.as_chunks().0.iter().map(entry).collect() })
     }
 
-    /// Reads the offsets of a queue's messages, by sequence. `None`: they are damaged. A queue without messages has no offsets.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub fn offsets(
-        &self,
-        file: &dyn StorageFile,
-        seed: Seed,
-        queue: u64,
-    ) -> io::Result<Option<Vec<(u64, u32)>>> {
+    /// Reads the offsets of a queue's messages, by sequence. `None`: they are lost. A queue without messages has no offsets.
+    pub fn offsets(&self, file: &dyn StorageFile, seed: Seed, queue: u64) -> Option<Vec<(u64, u32)>> {
         let Ok(place) = self.queues.binary_search_by_key(&queue, |entry| entry.queue) else {
-            return Ok(Some(Vec::new()));
+            return Some(Vec::new());
         };
         let QueueEntry { start, size, sum, .. } = self.queues[place];
-        let bytes = read_part(file, start, size, sum, seed)?;
-        Ok(bytes.and_then(|bytes| decode_offsets(&bytes)))
+        decode_offsets(&read_part(file, start, size, sum, seed)?)
     }
 }
 
-/// Reads bytes that have a checksum. `None`: they are damaged.
-fn read_part(
-    file: &dyn StorageFile,
-    start: u64,
-    size: u32,
-    sum: u32,
-    seed: Seed,
-) -> io::Result<Option<Vec<u8>>> {
-    if start.checked_add(u64::from(size)).is_none_or(|end| end > file.size().unwrap_or(0)) {
-        return Ok(None);
+/// Reads bytes that have a checksum. `None`: they are lost.
+fn read_part(file: &dyn StorageFile, start: u64, size: u32, sum: u32, seed: Seed) -> Option<Vec<u8>> {
+    if start.checked_add(u64::from(size))? > file.size().ok()? {
+        return None;
     }
     let mut bytes = vec![0; size as usize];
-    file.read_at(&mut bytes, start)?;
-    Ok((seed.checksum(&bytes) == sum).then_some(bytes))
+    file.read_at(&mut bytes, start).ok()?;
+    (seed.checksum(&bytes) == sum).then_some(bytes)
 }
 
 fn encode_offsets(offsets: &[(u64, u32)], bytes: &mut Vec<u8>) {

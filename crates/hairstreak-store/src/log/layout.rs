@@ -163,6 +163,11 @@ impl GroupHeader {
         bytes
     }
 
+    /// Returns true if the bytes begin as headers of groups of any segment do.
+    pub fn may_begin(bytes: &[u8]) -> bool {
+        bytes.starts_with(&GROUP_MAGIC)
+    }
+
     /// Reads the header at the start of `bytes`, if there is one of this segment.
     pub fn decode(bytes: &[u8], seed: Seed) -> Option<GroupHeader> {
         let bytes = bytes.get(..GROUP_HEADER_SIZE)?;

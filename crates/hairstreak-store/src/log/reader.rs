@@ -14,7 +14,7 @@ use super::layout::{Seed, file_name};
 use super::record::{MessageRecord, Record, Target};
 use super::record_reader::{RecordReader, are_dense};
 use super::scan::scan;
-use super::storage::StorageBackend;
+use super::storage::{StorageBackend, read_whole};
 
 /// A message that was read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,6 +35,8 @@ pub struct Loaded {
     pub damaged: Vec<u64>,
     /// Sequence behind the last message that was looked at.
     pub next: u64,
+    /// No live message has this sequence or a later one. Otherwise there may be more, even if none was read.
+    pub is_end: bool,
 }
 
 impl StoredMessage {
@@ -64,6 +66,7 @@ pub(super) fn load(
     let places = lock().live(queue, from, count_max);
     let mut loaded = Loaded { next: from, ..Loaded::default() };
     let (mut open, mut bytes) = (None::<Segment>, 0);
+    let mut left = places.len();
     for (place, next) in places.iter().zip(places.iter().skip(1).map(Some).chain([None])) {
         if open.as_ref().is_none_or(|open| open.number != place.segment) {
             let file = lock().file_of(place.segment);
@@ -89,10 +92,12 @@ pub(super) fn load(
             _ => loaded.damaged.push(place.sequence),
         }
         loaded.next = place.sequence + 1;
+        left -= 1;
         if bytes >= bytes_max {
             break;
         }
     }
+    loaded.is_end = left == 0 && places.len() < count_max;
     Ok(loaded)
 }
 
@@ -137,11 +142,8 @@ impl Segment {
             file => file?,
         };
         let seed = Seed::new(log, place.segment);
-        let footer = if place.offset.is_none() { Footer::read(&*file, seed)? } else { None };
-        let offsets = match footer {
-            Some(footer) => footer.offsets(&*file, seed, queue)?.unwrap_or_default(),
-            None => Vec::new(),
-        };
+        let footer = if place.offset.is_none() { Footer::read(&*file, seed) } else { None };
+        let offsets = footer.and_then(|footer| footer.offsets(&*file, seed, queue)).unwrap_or_default();
         Ok(Some(Segment {
             number: place.segment,
             queue,
@@ -171,8 +173,7 @@ impl Segment {
     /// Returns the offsets of the queue's messages from the records. Makes the footer again.
     fn scan(&self, index: &Mutex<Index>) -> io::Result<Vec<(u64, u32)>> {
         let (file, seed) = (self.records.file(), self.records.seed());
-        let mut bytes = vec![0; file.size()? as usize];
-        file.read_at(&mut bytes, 0)?;
+        let bytes = read_whole(file)?;
         let mut offsets: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
         let end = scan(&bytes, seed, 0, |group| {
             for (offset, record) in group.records {

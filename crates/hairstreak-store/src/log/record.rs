@@ -247,11 +247,13 @@ impl<'a> Record<'a> {
         Some(record)
     }
 
-    /// Returns whether the bytes could begin with a record, before its checksum is computed.
-    pub(super) fn may_begin(bytes: &[u8]) -> bool {
-        let Some(header) = bytes.get(..HEADER_SIZE) else { return false };
+    /// Returns the size of the record that the bytes seem to begin with, before its checksum is computed.
+    pub(super) fn size_at(bytes: &[u8]) -> Option<usize> {
+        let header = bytes.get(..HEADER_SIZE)?;
         let size = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
-        (HEADER_SIZE + 1..=bytes.len()).contains(&size) && (MESSAGE..=FORGOTTEN).contains(&header[8])
+        let is_one =
+            (HEADER_SIZE + 1..=bytes.len()).contains(&size) && (MESSAGE..=FORGOTTEN).contains(&header[8]);
+        is_one.then_some(size)
     }
 }
 
@@ -457,7 +459,7 @@ mod tests {
         for record in records {
             let (_, size) = seal(&mut batch.bytes[at..], seed());
             assert_eq!(Record::decode(&batch.bytes[at..], seed()), Some((*record, size)));
-            assert!(Record::may_begin(&batch.bytes[at..]));
+            assert_eq!(Record::size_at(&batch.bytes[at..]), Some(size));
             at += size;
         }
         assert_eq!((at, batch.count), (batch.size(), records.len() as u32));

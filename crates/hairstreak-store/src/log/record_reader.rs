@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::Seed;
 use super::record::Record;
-use super::storage::StorageFile;
+use super::storage::{StorageFile, read_sectors};
 
 /// Bytes that are read at once where records lie close together.
 const WINDOW_SIZE: usize = 256 << 10;
@@ -70,6 +70,6 @@ impl RecordReader {
         let size = (size as u64).min(self.file.size()?.saturating_sub(offset));
         self.window.resize(size as usize, 0);
         self.window_start = offset;
-        self.file.read_at(&mut self.window, offset)
+        read_sectors(&*self.file, &mut self.window, offset)
     }
 }

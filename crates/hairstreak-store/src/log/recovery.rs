@@ -14,13 +14,14 @@ use super::error::LogError;
 use super::footer::Footer;
 use super::index::Index;
 use super::layout::{
-    BLOCK_SIZE, FIRST_GROUP, GROUP_HEADER_SIZE, GroupHeader, NoSegment, Seed, SegmentHeader, file_name,
-    file_number,
+    BLOCK_SIZE, FIRST_GROUP, GroupHeader, NoSegment, Seed, SegmentHeader, file_name, file_number,
 };
 use super::scan::{FoundGroup, scan};
-use super::storage::{StorageBackend, StorageFile};
+use super::storage::{StorageBackend, StorageFile, read_sectors, read_whole};
 use super::writer::State;
 
+/// Suffix of a file that nothing sound was found in.
+const KEPT: &str = ".damaged";
 /// Numbers of segments that are tried where a header is lost.
 const GUESSED_COUNT: u64 = 1_024;
 
@@ -68,7 +69,7 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
     };
     let ReadCheckpoint { head, mut index, damaged } =
         checkpoint::read(&*storage, &log).map_err(failed("checkpoint"))?;
-    let mut files = Vec::new();
+    let (mut files, mut damages) = (Vec::new(), Vec::new());
     let mut next_file = head.next_file;
     for name in storage.list().map_err(failed(""))? {
         let Some(file_number) = file_number(&name) else { continue };
@@ -77,8 +78,21 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
         let header = match read_header(&*file, &log).map_err(failed(&name))? {
             Ok(header) => Some(header),
             Err(NoSegment::Damaged) => {
+                let bytes = read_whole(&*file).map_err(failed(&name))?;
                 let known = index.segment_of(file_number);
-                guess_header(&*file, &log, known, head.next_segment).map_err(failed(&name))?
+                let header = guess_header(&bytes, &log, known, head.next_segment);
+                if header.is_none() && bytes.iter().any(|byte| *byte != 0) {
+                    // Nothing in the file is sound. It stays under another name.
+                    storage.rename(&name, &format!("{name}{KEPT}")).map_err(failed(&name))?;
+                    damages.push(Damage {
+                        file: name,
+                        offset: 0,
+                        size: bytes.len() as u64,
+                        was_synced: false,
+                    });
+                    continue;
+                }
+                header
             }
             Err(NoSegment::Version(found)) => {
                 return Err(LogError::Version { file: storage.path(&name), found });
@@ -109,7 +123,8 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
         reader.read(file, &log).map_err(failed(&file_name(file.file_number)))?;
     }
     reader.secure().map_err(failed(""))?;
-    let (last_group, mut damages) = reader.finish();
+    let (last_group, found) = reader.finish();
+    damages.extend(found);
     // Acknowledgements that only the lost checkpoint had are lost with it.
     damages.extend(damaged.into_iter().map(|name| Damage {
         file: name.to_owned(),
@@ -140,33 +155,30 @@ fn read_header(file: &dyn StorageFile, log: &LogId) -> io::Result<Result<Segment
     let mut block = [0; BLOCK_SIZE as usize];
     let mut header = Err(NoSegment::Damaged);
     for offset in [0, BLOCK_SIZE] {
-        if header == Err(NoSegment::Damaged) {
-            file.read_at(&mut block, offset)?;
+        // A block that cannot be read is damaged.
+        if header == Err(NoSegment::Damaged) && file.read_at(&mut block, offset).is_ok() {
             header = SegmentHeader::decode(&block, log);
         }
     }
     Ok(header)
 }
 
-/// Finds the number of a segment whose header is lost. `known`: the checkpoint has the number. Otherwise the first group has to
-/// fit one of the numbers from `next` on.
-fn guess_header(
-    file: &dyn StorageFile,
-    log: &LogId,
-    known: Option<u64>,
-    next: u64,
-) -> io::Result<Option<SegmentHeader>> {
-    let mut group = [0; GROUP_HEADER_SIZE];
-    if file.size()? > FIRST_GROUP + BLOCK_SIZE {
-        file.read_at(&mut group, FIRST_GROUP)?;
-    }
+/// Finds the number of a segment whose header is lost. `known`: the checkpoint has the number. Otherwise a group has to fit one
+/// of the numbers from `next` on.
+fn guess_header(bytes: &[u8], log: &LogId, known: Option<u64>, next: u64) -> Option<SegmentHeader> {
     let header = |number, first_group, epoch| SegmentHeader { log: *log, number, first_group, epoch };
-    let fitting = |number| {
-        let group = GroupHeader::decode(&group, Seed::new(log, number))?;
-        Some(header(number, group.sequence, group.epoch))
-    };
-    let known = known.map(|number| header(number, 0, 0));
-    Ok(known.or_else(|| (next..next + GUESSED_COUNT).find_map(fitting)))
+    if let Some(number) = known {
+        return Some(header(number, 0, 0));
+    }
+    let blocks = bytes.chunks(BLOCK_SIZE as usize).enumerate();
+    let mut blocks = blocks.filter(|(_, block)| GroupHeader::may_begin(block)).take(GUESSED_COUNT as usize);
+    let numbers = || next..next.saturating_add(GUESSED_COUNT);
+    let fitting = |block: &[u8], number| Some((number, GroupHeader::decode(block, Seed::new(log, number))?));
+    let (place, (number, group)) = blocks
+        .find_map(|(place, block)| Some((place, numbers().find_map(|number| fitting(block, number))?)))?;
+    // The groups before the first sound one are lost with the header.
+    let lost_count = u64::from(place as u64 * BLOCK_SIZE > FIRST_GROUP);
+    Some(header(number, group.sequence.saturating_sub(lost_count), group.epoch))
 }
 
 /// Applies the groups of segments to an index.
@@ -186,12 +198,12 @@ impl Reader<'_> {
         let size = segment.file.size()?;
         self.index.add_segment(segment.number, segment.file_number, size);
         let seed = Seed::new(log, segment.number);
-        let mut bytes = vec![0; size as usize];
-        segment.file.read_at(&mut bytes, 0)?;
+        let bytes = read_whole(&*segment.file)?;
         let end = scan(&bytes, seed, segment.header.first_group, |group| self.apply(segment, &group));
         let offsets = self.index.seal(segment.number);
         if !offsets.is_empty() {
-            Footer::write(&*segment.file, seed, end, &offsets)?;
+            // The disk may be full. A lost footer is made again.
+            let _ = Footer::write(&*segment.file, seed, end, &offsets);
         }
         Ok(())
     }
@@ -219,12 +231,18 @@ impl Reader<'_> {
     /// Writes the groups once more that may be in the page cache only: those of a process that was killed, and those whose sync
     /// failed, which the system takes for written. The next checkpoint relies on them.
     fn secure(&self) -> io::Result<()> {
-        for (_, file, place) in &self.unsynced {
+        for (index, (_, file, place)) in self.unsynced.iter().enumerate() {
             let mut bytes = vec![0; (place.end - place.start) as usize];
-            file.read_at(&mut bytes, place.start)?;
-            file.write_at(&[IoSlice::new(&bytes)], place.start)?;
+            // A sector that cannot be read may be written again.
+            if read_sectors(&**file, &mut bytes, place.start).is_ok() {
+                file.write_at(&[IoSlice::new(&bytes)], place.start)?;
+            }
+            let is_last = self.unsynced.get(index + 1).is_none_or(|(_, next, _)| !Arc::ptr_eq(file, next));
+            if is_last {
+                file.sync()?;
+            }
         }
-        self.unsynced.iter().try_for_each(|(_, file, _)| file.sync())
+        Ok(())
     }
 
     /// Returns the last group, and the damages.

@@ -4,8 +4,13 @@
 //! between the two are read without their header. Where a record is damaged, the next sound record of the group is looked for.
 //! Damage thus costs the damaged records only. Seeded checksums keep bytes of other segments out.
 
+use std::ops::Range;
+
 use super::layout::{BLOCK_SIZE, FIRST_GROUP, GROUP_HEADER_SIZE, GroupHeader, Seed, round_up};
 use super::record::Record;
+
+/// Bytes of checksums that the search for sound records computes, for each byte that it searches.
+const CHECKSUMS_PER_BYTE: usize = 8;
 
 /// A group as it was found.
 #[derive(Debug)]
@@ -36,7 +41,8 @@ pub(super) fn scan<'a>(
     loop {
         if let Some(header) = header_at(bytes, seed, offset, sequence) {
             let start = offset as usize + GROUP_HEADER_SIZE;
-            let (records, mut damaged_size) = read_records(bytes, start..start + header.size as usize, seed);
+            let FoundRecords { records, mut damaged_size, .. } =
+                read_records(bytes, start..start + header.size as usize, seed);
             let is_whole = records.len() == header.count as usize && damaged_size == 0;
             if !is_whole && damaged_size == 0 {
                 damaged_size = u64::from(header.size);
@@ -49,13 +55,9 @@ pub(super) fn scan<'a>(
         }
         let start = (offset as usize + GROUP_HEADER_SIZE).min(bytes.len());
         let next = next_header(bytes, seed, offset + BLOCK_SIZE, sequence);
-        let (records, end) = match next {
-            Some(next) => (read_records(bytes, start..next as usize, seed).0, next),
-            None => {
-                let (records, end) = read_leading_records(bytes, start, seed);
-                (records, round_up(end as u64))
-            }
-        };
+        let end = next.map_or(bytes.len(), |next| next as usize);
+        let FoundRecords { records, end, .. } = read_records(bytes, start.min(end)..end, seed);
+        let end = next.unwrap_or(round_up(end as u64));
         let is_end = next.is_none() && records.is_empty();
         if is_end {
             return offset;
@@ -82,31 +84,42 @@ fn next_header(bytes: &[u8], seed: Seed, from: u64, sequence: u64) -> Option<u64
     offsets.into_iter().find(|offset| header_at(bytes, seed, *offset, sequence).is_some())
 }
 
-/// Reads all sound records of a part of a segment. Returns also the bytes between them, up to the last record.
-fn read_records(bytes: &[u8], range: std::ops::Range<usize>, seed: Seed) -> (Vec<(u32, Record<'_>)>, u64) {
-    let (mut records, mut damaged_size, mut at) = (Vec::new(), 0, range.start);
+/// The sound records of a part of a segment.
+struct FoundRecords<'a> {
+    /// The records, each with its offset.
+    records: Vec<(u32, Record<'a>)>,
+    /// Bytes without a sound record.
+    damaged_size: u64,
+    /// End of the last record.
+    end: usize,
+}
+
+/// Reads all sound records of a part of a segment.
+fn read_records(bytes: &[u8], range: Range<usize>, seed: Seed) -> FoundRecords<'_> {
+    let mut found = FoundRecords { records: Vec::new(), damaged_size: 0, end: range.start };
+    // A body that looks like records everywhere must not hold up a start.
+    let mut budget = CHECKSUMS_PER_BYTE * range.len();
+    let mut at = range.start;
     while at < range.end {
         let rest = &bytes[at..range.end];
-        match Record::may_begin(rest).then(|| Record::decode(rest, seed)).flatten() {
+        if rest.first_chunk() == Some(&[0; BLOCK_SIZE as usize]) {
+            found.damaged_size += BLOCK_SIZE;
+            at += BLOCK_SIZE as usize;
+            continue;
+        }
+        let size = Record::size_at(rest).filter(|size| *size <= budget);
+        budget -= size.unwrap_or(0);
+        match size.and_then(|_| Record::decode(rest, seed)) {
             Some((record, size)) => {
-                records.push((at as u32, record));
+                found.records.push((at as u32, record));
                 at += size;
+                found.end = at;
             }
             None => {
-                damaged_size += 1;
+                found.damaged_size += 1;
                 at += 1;
             }
         }
     }
-    (records, damaged_size)
-}
-
-/// Reads records up to the first one that is not sound. Returns also the end of the last one.
-fn read_leading_records(bytes: &[u8], start: usize, seed: Seed) -> (Vec<(u32, Record<'_>)>, usize) {
-    let (mut records, mut at) = (Vec::new(), start);
-    while let Some((record, size)) = Record::decode(&bytes[at..], seed) {
-        records.push((at as u32, record));
-        at += size;
-    }
-    (records, at)
+    found
 }

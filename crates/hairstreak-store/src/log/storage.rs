@@ -11,6 +11,8 @@ use rustix::io::{Errno, pwritev};
 
 use crate::atomic_file;
 
+/// Bytes that a medium reads or fails to read as a whole.
+const SECTOR_SIZE: u64 = 512;
 /// Number of slices that one system call takes.
 const SLICE_COUNT: usize = 1_024;
 
@@ -91,6 +93,38 @@ pub trait StorageFile: Debug + Send + Sync {
     ///
     /// The system's error. Any part of the unsynced content may be lost, whatever reads return afterwards.
     fn sync(&self) -> io::Result<()>;
+}
+
+/// Fills `bytes` from `offset` on. Sectors that the medium cannot read are damaged like those that read wrong: they have zeros.
+///
+/// # Errors
+///
+/// The system's error, if nothing can be read.
+pub(super) fn read_sectors(file: &dyn StorageFile, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    let Err(error) = file.read_at(bytes, offset) else { return Ok(()) };
+    let (mut at, mut has_read) = (0, false);
+    while at < bytes.len() {
+        let place = offset + at as u64;
+        let size = (SECTOR_SIZE - place % SECTOR_SIZE).min((bytes.len() - at) as u64) as usize;
+        let sector = &mut bytes[at..at + size];
+        match file.read_at(sector, place) {
+            Ok(()) => has_read = true,
+            Err(_) => sector.fill(0),
+        }
+        at += size;
+    }
+    if has_read { Ok(()) } else { Err(error) }
+}
+
+/// Reads a file, as [`read_sectors`] does.
+///
+/// # Errors
+///
+/// The system's error, if nothing can be read.
+pub(super) fn read_whole(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; file.size()? as usize];
+    read_sectors(file, &mut bytes, 0)?;
+    Ok(bytes)
 }
 
 /// A directory of the file system.

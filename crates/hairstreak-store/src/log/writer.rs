@@ -20,7 +20,7 @@ use super::layout::{
 use super::record::{Batch, MessageRecord, Record, Target, Targets, seal};
 use super::record_reader::{RecordReader, are_dense};
 use super::scan::scan;
-use super::storage::{StorageBackend, StorageFile};
+use super::storage::{StorageBackend, StorageFile, read_whole};
 
 /// Size of the first segment: a node with few messages writes few zeros.
 const FIRST_SIZE: u64 = 1 << 20;
@@ -315,7 +315,7 @@ impl Writer {
         drop(index);
         let found = self.storage.open(&file_name(file)).and_then(|file| {
             let seed = Seed::new(&self.state.log, segment);
-            let mut offsets = match Footer::find(&*file, seed, &live)? {
+            let mut offsets = match Footer::find(&*file, seed, &live) {
                 Some(offsets) => offsets,
                 None => message_offsets(&*file, seed)?,
             };
@@ -532,8 +532,7 @@ impl Writer {
 
 /// Returns the offsets of all messages of a segment, from its records.
 fn message_offsets(file: &dyn StorageFile, seed: Seed) -> io::Result<Vec<u32>> {
-    let mut bytes = vec![0; file.size()? as usize];
-    file.read_at(&mut bytes, 0)?;
+    let bytes = read_whole(file)?;
     let mut offsets = Vec::new();
     scan(&bytes, seed, 0, |group| {
         let is_message = |record: &Record<'_>| matches!(record, Record::Message(_));

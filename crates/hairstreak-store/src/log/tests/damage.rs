@@ -14,6 +14,8 @@ use crate::log::writer::Writer;
 
 const COUNT: u64 = 300;
 const QUEUES: u64 = 3;
+/// Bytes that the system reads and writes at once.
+const PAGE: usize = 4_096;
 
 /// The body of a message.
 fn body(sequence: u64) -> Vec<u8> {
@@ -151,4 +153,34 @@ fn any_bytes_are_scanned_without_a_panic() {
             let _ = load(&storage, &LOG, &recovered.state.index, queue, 0, (usize::MAX, usize::MAX));
         }
     }
+}
+
+/// Checks that a log without its checkpoints loses the records of a damaged page only, wherever the page is.
+fn check_pages(damage: impl Fn(&SimulatedStorage, &str, usize)) {
+    let whole = log();
+    let names: Vec<String> = whole.names().into_iter().filter(|name| file_number(name).is_some()).collect();
+    for name in &names {
+        for page in (0..whole.size_of(name)).step_by(PAGE) {
+            let storage = whole.copy();
+            storage.lose_file("checkpoint");
+            storage.lose_file("checkpoint.old");
+            damage(&storage, name, page);
+            // Each message has a group, and each group a sector.
+            check(&storage, PAGE / 512 + 1);
+        }
+    }
+}
+
+#[test]
+fn a_lost_page_costs_its_records_even_with_all_headers_in_it() {
+    check_pages(|storage, name, page| {
+        storage.rot(name, |bytes| bytes[page..].iter_mut().take(PAGE).for_each(|byte| *byte = 0x55));
+    });
+}
+
+#[test]
+fn a_page_that_cannot_be_read_costs_its_records() {
+    check_pages(|storage, name, page| {
+        (page..page + PAGE).step_by(512).for_each(|sector| storage.break_sector(name, sector));
+    });
 }

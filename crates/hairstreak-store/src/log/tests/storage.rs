@@ -39,6 +39,8 @@ struct Medium {
     is_held: bool,
     /// A sync is blocked.
     is_waiting: bool,
+    /// Sectors that cannot be read: the file, and the offset of the sector.
+    broken: Vec<(usize, usize)>,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +113,7 @@ impl SimulatedStorage {
             counts: Counts::default(),
             is_held: false,
             is_waiting: false,
+            broken: Vec::new(),
         };
         SimulatedStorage(Arc::new(Shared { medium: Mutex::new(medium), changed: Condvar::new() }))
     }
@@ -180,6 +183,12 @@ impl SimulatedStorage {
         copy
     }
 
+    /// Returns the size of a file.
+    pub fn size_of(&self, name: &str) -> usize {
+        let medium = self.medium();
+        medium.files[medium.names[name]].seen.len()
+    }
+
     /// Changes the content of a file.
     pub fn rot(&self, name: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let mut medium = self.medium();
@@ -187,6 +196,13 @@ impl SimulatedStorage {
         let file = &mut medium.files[file];
         change(&mut file.seen);
         file.durable.clone_from(&file.seen);
+    }
+
+    /// Makes the sector at an offset of a file unreadable.
+    pub fn break_sector(&self, name: &str, offset: usize) {
+        let mut medium = self.medium();
+        let file = medium.names[name];
+        medium.broken.push((file, offset / SECTOR * SECTOR));
     }
 
     /// Removes a file without a trace.
@@ -347,6 +363,11 @@ impl StorageFile for OpenFile {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let medium = self.0.medium();
         let start = offset as usize;
+        let is_broken =
+            |(file, at): &(usize, usize)| *file == self.1 && start < at + SECTOR && *at < start + bytes.len();
+        if medium.broken.iter().any(is_broken) {
+            return Err(Errno::IO.into());
+        }
         let seen = medium.files[self.1].seen.get(start..start + bytes.len());
         bytes.copy_from_slice(seen.ok_or(io::ErrorKind::UnexpectedEof)?);
         Ok(())
