@@ -14,7 +14,7 @@
 //!
 //! Files:
 //! - `options`, `outbox`, `route`, `publishing`: the arguments of calls, and messages that take more than one call
-//! - `appends`: what the message log has to learn
+//! - `appends`: changes for the message log
 //! - `channels`, `unacked`: connections and channels, and the unsettled deliveries of each channel
 //! - `timers`, `letters`, `chores`, `names`: expiry, waiting dead letters, operations in several calls, generated names
 //! - `parts`: the parts of the machine, and one call

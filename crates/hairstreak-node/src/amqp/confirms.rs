@@ -1,8 +1,7 @@
 //! `Confirms`: the publishes of a channel that are still to be confirmed.
 //!
-//! Publishes are numbered from 1. One basic.ack answers for all that were confirmed since the last one, and one basic.nack for refusals
-//! that follow each other: no cumulative number runs over a publish of the other kind, or over one that the message log has not
-//! synced.
+//! Publishes are numbered from 1. A basic.ack confirms all publishes since the last answer, and a basic.nack refuses consecutive
+//! publishes. A cumulative number never covers a publish with another outcome, or a publish that is not synced.
 
 use std::collections::VecDeque;
 
@@ -54,7 +53,7 @@ impl Confirms {
         self.logged.front().map(|(_, position)| *position)
     }
 
-    /// Confirms all settled publishes to the client, up to the first one that the message log has not synced.
+    /// Sends the outcome of all settled publishes before the first unsynced publish.
     pub fn tell(&mut self, synced: u64, channel: u16, output: &mut OutgoingBuffer) {
         while self.logged.front().is_some_and(|(_, position)| *position <= synced) {
             self.logged.pop_front();

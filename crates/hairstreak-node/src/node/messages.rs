@@ -37,7 +37,7 @@ pub struct Messages {
     pub was_closed: bool,
 }
 
-/// How far the log is, and who waits for more.
+/// Progress of the log, and the waiters for positions.
 #[derive(Default)]
 struct Waiting {
     synced: AtomicU64,
@@ -55,8 +55,8 @@ pub enum Waiter {
 }
 
 impl Messages {
-    /// Opens the log in a data directory. Messages of queues that `is_known` does not know are forgotten. Returns also the queues
-    /// that have messages, or had some.
+    /// Opens the log in a data directory. Messages of queues for which `is_known` returns false are forgotten. Returns
+    /// also the queues that are in the log.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl Messages {
         if missing_count > 0 {
             log::error!("messages: {missing_count} messages are lost with their files");
         }
-        // An id of this run is larger than each one that the log or the definitions have.
+        // Ids of this run are larger than all ids in the log and in the definitions.
         let ids = Arc::new(AtomicU64::new(u64::from(epoch) << 32));
         Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), was_closed }, queues))
     }

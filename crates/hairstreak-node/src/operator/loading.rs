@@ -80,9 +80,11 @@ fn load_queue(
             let return_count = if messages.was_closed { return_count } else { return_count.max(1) };
             restore(&mut state.host, name, stored, return_count, now);
         }
-        state.host.restore_sequence(name, queue.last_sequence);
-        host.note_memory(&state);
         damaged_count += loaded.damaged.len();
+        if loaded.is_end {
+            state.host.restore_sequence(name, queue.last_sequence);
+        }
+        host.note_memory(&state);
         if loaded.is_end {
             return Ok(damaged_count);
         }

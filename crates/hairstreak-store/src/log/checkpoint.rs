@@ -96,7 +96,7 @@ pub(super) fn read(storage: &dyn StorageBackend, log: &LogId) -> io::Result<Read
             Err(error) => return Err(error),
         };
         let mut bytes = vec![0; file.size()? as usize];
-        // A part that cannot be read is damaged like one that reads wrong.
+        // An unreadable checkpoint counts as damaged.
         let decoded = file.read_at(&mut bytes, 0).ok().and_then(|()| decode(&bytes, log));
         match decoded {
             Some((head, index)) => return Ok(ReadCheckpoint { head, index, damaged }),

@@ -1,4 +1,4 @@
-//! `Footer`: the offsets of a sealed segment's messages, by queue. The footer follows from the records; a lost or damaged one is
+//! `Footer`: the offsets of a sealed segment's messages, by queue. The footer follows from the records; a lost or damaged footer is
 //! made again.
 //!
 //! ```text

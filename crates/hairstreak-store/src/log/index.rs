@@ -133,7 +133,7 @@ impl Index {
         let used = self.segments.entry(segment).or_default();
         used.live_count += 1;
         used.live_share += sizes.share;
-        // Messages that arrive go behind the last extent, and copied ones behind the last copied ones.
+        // Arriving messages extend the last extent. Copied messages extend the last extent of copies.
         let place = queue.extents.partition_point(|extent| extent.first() < sequence);
         let before = queue.extents[..place].last_mut();
         if !before.is_some_and(|extent| extent.push(segment, sequence, offset, sizes)) {
@@ -168,7 +168,7 @@ impl Index {
         }
     }
 
-    /// Forgets all queues but those that `is_known` knows.
+    /// Forgets the queues for which `is_known` returns false.
     pub fn retain_queues(&mut self, is_known: impl Fn(u64) -> bool) {
         let unknown: Vec<u64> = self.queues.keys().copied().filter(|id| !is_known(*id)).collect();
         unknown.into_iter().for_each(|id| self.forget(id));
@@ -198,7 +198,7 @@ impl Index {
         let Some(queue) = self.queues.get(&queue) else { return Vec::new() };
         let mut places: Vec<Place> = Vec::new();
         for extent in queue.extents.iter().filter(|extent| extent.last() >= from) {
-            // Later extents begin behind this one: none of their messages are among the first.
+            // Later extents begin behind this extent and have none of the first messages.
             let is_full = places.len() >= count_max;
             if is_full && places.iter().take(count_max).all(|place| place.sequence < extent.first()) {
                 break;

@@ -132,7 +132,7 @@ impl SegmentHeader {
 pub(super) struct GroupHeader {
     /// Number of the group in its log.
     pub sequence: u64,
-    /// The last group that was on the medium when this one was written.
+    /// Last synced group at the time of writing.
     pub synced: u64,
     /// Run of the node that wrote the group.
     pub epoch: u32,

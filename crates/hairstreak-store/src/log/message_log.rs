@@ -1,17 +1,17 @@
 //! `MessageLog`: the log with its threads. `messages` writes groups and syncs them, and `messages-read` reads messages back.
 //!
-//! While one group is synced, the next one gathers: many publishers share a sync, and one by itself waits for nobody. There is no
-//! timer. Records that nobody waits for, such as acknowledgements, are written with the next group, or a moment later.
+//! While a group is synced, the next group gathers. Many publishers share a sync, and a single publisher waits for its own sync only.
+//! No confirm waits for a timer. Acknowledgements and returns need no sync: the log writes them with the next group, or a moment later.
 //!
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
-use std::io;
 use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use super::LogId;
 use super::error::LogError;
@@ -27,7 +27,7 @@ use crate::directory::DataDirectory;
 const FOLDER: &str = "messages";
 /// Bytes of a group that are always allowed.
 const GROUP_BYTES_MIN: usize = 1 << 20;
-/// Bytes of a group, unless one batch has more.
+/// Most bytes of a group, unless a single batch is larger.
 const GROUP_BYTES_MAX: usize = 8 << 20;
 /// Time that a group of the largest size should take on this disk.
 const GROUP_TIME: Duration = Duration::from_millis(5);
@@ -35,7 +35,7 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 const MEASURED_BYTES_MIN: usize = 64 << 10;
 /// Bytes that may wait without a sync.
 const UNSYNCED_BYTES_MAX: usize = 8 << 20;
-/// Time after which records are written that nobody waits for, and bytes of them that are written at once.
+/// Longest delay of records that need no sync, and the bytes at which the log writes them at once.
 const LAZY_TIME: Duration = Duration::from_millis(10);
 const LAZY_BYTES_MAX: usize = 256 << 10;
 /// Bytes that are copied out of sparse segments behind each group, and for each byte of the group.
@@ -119,7 +119,7 @@ pub struct Appended {
 type ReadJob = Box<dyn FnOnce(&Shared) + Send>;
 
 impl MessageLog {
-    /// Opens the log with the id `log` in a directory, and starts its threads. Queues that `is_known` does not know are forgotten.
+    /// Opens the log with the id `log` in a directory, and starts its threads. Queues for which `is_known` returns false are forgotten.
     ///
     /// # Errors
     ///
@@ -144,7 +144,9 @@ impl MessageLog {
         on_progress: Box<OnProgress>,
     ) -> Result<OpenedLog, LogError> {
         let folder = directory.path().join(FOLDER);
-        if directory.has_messages() && !folder.is_dir() {
+        // A log that was opened once has a checkpoint.
+        let is_empty = || fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
+        if directory.has_messages() && is_empty() {
             return Err(LogError::Missing { directory: folder });
         }
         let failed = |source| LogError::Io { file: folder.clone(), source };

@@ -1,4 +1,4 @@
-//! The log of messages: what queues have to keep beyond the life of the node.
+//! The log of messages, which keeps the content of queues beyond the life of the node.
 //!
 //! ```text
 //! batches of the virtual hosts --> thread of the log: group --> segment --> one sync for all batches of the group
@@ -7,7 +7,7 @@
 //! - `storage`: the directory of the files, real or simulated
 //! - `layout`, `record`, `footer`, `checkpoint`: bytes
 //! - `extent`, `index`: where the messages of each queue lie
-//! - `scan`: what a segment holds, whatever happened to it
+//! - `scan`: the groups of a segment, even of a damaged segment
 //! - `writer`: groups into segments, without a thread
 //! - `recovery`: from the files to an index
 //! - `reader`, `record_reader`: messages of a queue, back from the files

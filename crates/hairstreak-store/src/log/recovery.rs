@@ -233,7 +233,7 @@ impl Reader<'_> {
     fn secure(&self) -> io::Result<()> {
         for (index, (_, file, place)) in self.unsynced.iter().enumerate() {
             let mut bytes = vec![0; (place.end - place.start) as usize];
-            // A sector that cannot be read may be written again.
+            // Writing may repair an unreadable sector.
             if read_sectors(&**file, &mut bytes, place.start).is_ok() {
                 file.write_at(&[IoSlice::new(&bytes)], place.start)?;
             }

@@ -95,7 +95,7 @@ pub trait StorageFile: Debug + Send + Sync {
     fn sync(&self) -> io::Result<()>;
 }
 
-/// Fills `bytes` from `offset` on. Sectors that the medium cannot read are damaged like those that read wrong: they have zeros.
+/// Fills `bytes` from `offset` on. Unreadable sectors become zeros, so that no checksum fits them.
 ///
 /// # Errors
 ///

@@ -33,7 +33,7 @@ const FOOTER_PART: u64 = 16;
 const SPARE_COUNT: usize = 2;
 /// A segment has room for so many groups of the size of its first one, or for this group only. Sealed segments are thus well filled.
 const FILL_COUNT: u64 = 4;
-/// Segments that the files may have beside twice the live bytes: the active one, spare ones, dead ones and one that is copied.
+/// Slack of the space bound, in segments: active, spare, dead and copied segments. The bound is twice the live bytes and this slack.
 const SLACK_COUNT: u64 = 6;
 /// Dead segments of the last size that wait for the end of the active one.
 const DEAD_COUNT_MAX: u64 = 2;

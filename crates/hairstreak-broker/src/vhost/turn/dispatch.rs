@@ -169,7 +169,7 @@ pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>,
     }
 }
 
-/// Puts a message into the message log, if one of its queues since the last call is logged. Returns whether one is.
+/// Puts a message into the message log if the last call gave it to a logged queue. Returns whether it did.
 #[inline]
 pub(super) fn append<O: HostOutbox>(
     turn: &mut Turn<'_, O>,

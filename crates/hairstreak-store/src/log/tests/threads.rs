@@ -10,6 +10,8 @@ use hairstreak_testkit::{Rng, until, until_at_least, until_eq};
 
 use super::storage::{Faults, SimulatedStorage};
 use super::world::LOG;
+use crate::directory::DataDirectory;
+use crate::log::error::LogError;
 use crate::log::message_log::{Appended, MessageLog, OpenedLog, Progress};
 use crate::log::reader::{Loaded, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
@@ -128,7 +130,7 @@ fn stored(storage: &SimulatedStorage, queue: u64) -> Vec<u64> {
     checked(queue, &load(storage, &LOG, &recovered.state.index, queue, 0, limits).unwrap())
 }
 
-/// Threads append to queues of their own, and to one that they share, and wait for each batch.
+/// Threads append to their own queues and to a shared queue. Each thread waits for each of its batches.
 fn append_and_read_back(storage: &Arc<dyn StorageBackend>, count: u64) {
     const THREADS: u64 = 6;
     let node = Node::open(Arc::clone(storage));
@@ -170,6 +172,21 @@ fn many_threads_append_to_a_directory() {
     let storage: Arc<dyn StorageBackend> = Arc::new(Directory::open(&path).unwrap());
     append_and_read_back(&storage, 20);
     drop(storage);
+    fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn a_log_whose_files_are_gone_is_no_new_log() {
+    let path = env::temp_dir().join(format!("hairstreak-gone-{}", process::id()));
+    let directory = DataDirectory::open(&path, "node").unwrap();
+    let open = || MessageLog::open_in(&directory, |_| true, Box::new(|_| {}));
+    drop(open().unwrap());
+    drop(open().unwrap());
+    let folder = path.join("messages");
+    fs::read_dir(&folder).unwrap().for_each(|entry| fs::remove_file(entry.unwrap().path()).unwrap());
+    assert!(matches!(open(), Err(LogError::Missing { .. })));
+    fs::remove_dir(&folder).unwrap();
+    assert!(matches!(open(), Err(LogError::Missing { .. })));
     fs::remove_dir_all(&path).unwrap();
 }
 
