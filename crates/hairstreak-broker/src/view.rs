@@ -49,8 +49,19 @@ pub struct QueueInfo {
     /// Time of the last use: the declaration, a request for a message, or the loss of the last consumer, in the host's
     /// milliseconds.
     pub used_at: u64,
+    /// Where the queue and its messages are.
+    pub storage: QueueStorage,
+}
+
+/// The memory of a queue, and its messages on disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStorage {
     /// The memory of the queue and of its entries, in bytes. Messages are not in here: queues share them.
     pub memory_bytes: usize,
+    /// Waiting messages that are on disk and not in memory.
+    pub paged: u64,
+    /// The bytes of their bodies.
+    pub paged_bytes: u64,
 }
 
 /// The policies that apply to a queue.

@@ -136,6 +136,62 @@ impl Entries {
         grown
     }
 
+    /// Takes the entries behind the first `count` out. Pages are moved as a whole. Returns also the change of the memory of both
+    /// lists together, in bytes.
+    pub(super) fn split_off(&mut self, count: usize) -> (Entries, usize) {
+        let (mut passed, mut kept) = (self.first.len(), 0);
+        while passed < count
+            && let Some(page) = self.rest.get(kept)
+        {
+            passed += page.len();
+            kept += 1;
+        }
+        let mut behind = self.rest.split_off(kept);
+        let last = self.rest.back_mut().unwrap_or(&mut self.first);
+        let before = last.capacity();
+        let page = last.split_off(last.len() - passed.saturating_sub(count));
+        let grown = last.capacity() + page.capacity() - before;
+        if !page.is_empty() {
+            behind.push_front(page);
+        }
+        let first = behind.pop_front().unwrap_or_default();
+        let split = Entries { length: self.length.saturating_sub(count), first, rest: behind };
+        self.length -= split.length;
+        (split, grown * size_of::<Entry>())
+    }
+
+    /// Appends entries, all of which are behind the own ones. Returns by how many bytes the memory of both lists shrank.
+    pub(super) fn append(&mut self, mut behind: Entries) -> usize {
+        if behind.is_empty() {
+            return behind.memory_bytes();
+        }
+        if self.is_empty() {
+            return std::mem::replace(self, behind).memory_bytes();
+        }
+        self.length += behind.length;
+        self.rest.push_back(behind.first);
+        self.rest.append(&mut behind.rest);
+        0
+    }
+
+    /// The memory of the list, in bytes.
+    pub(super) fn memory_bytes(&self) -> usize {
+        let rest: usize = self.rest.iter().map(VecDeque::capacity).sum();
+        (self.first.capacity() + rest) * size_of::<Entry>()
+    }
+
+    /// Returns the number of entries at the front for which `is_passed` is true. The entries are sorted by it.
+    pub(super) fn partition_point(&self, is_passed: impl Fn(&Entry) -> bool) -> usize {
+        let mut count = 0;
+        for page in std::iter::once(&self.first).chain(&self.rest) {
+            if !page.back().is_some_and(&is_passed) {
+                return count + page.partition_point(&is_passed);
+            }
+            count += page.len();
+        }
+        count
+    }
+
     fn insert_first(&mut self, entry: Entry) -> usize {
         if self.first.len() < PAGE_LENGTH {
             return push_growing(&mut self.first, |page| page.push_front(entry));

@@ -79,6 +79,11 @@ impl Queues {
         &self.slab[id.0 as usize]
     }
 
+    /// The queue with this number, if there is one that is not deleted.
+    pub(crate) fn try_get(&self, id: QueueId) -> Option<&Queue> {
+        self.slab.get(id.0 as usize).filter(|queue| !queue.is_deleted)
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, id: QueueId) -> &mut Queue {
         &mut self.slab[id.0 as usize]

@@ -45,6 +45,15 @@ pub enum LogChange {
         /// Returns so far.
         count: u16,
     },
+    /// Messages left the queue for good: all that are in the queue from one place to another.
+    Dropped {
+        /// Id of the queue.
+        queue: u64,
+        /// First place.
+        first: u64,
+        /// Last place.
+        last: u64,
+    },
     /// The queue is deleted with its messages.
     Forgotten {
         /// Id of the queue.
@@ -70,10 +79,20 @@ impl Appends {
     /// Returns the id of a queue that is added. 0: the queue is not logged. `given`: the id of a restored queue, or 0.
     pub(super) fn id_for(&self, given: u64, is_durable: bool) -> u64 {
         match &self.ids {
-            Some(ids) if is_durable && given == 0 => ids.fetch_add(1, Ordering::Relaxed) + 1,
+            Some(_) if is_durable && given == 0 => self.next_id(),
             Some(_) if is_durable => given,
             _ => 0,
         }
+    }
+
+    /// Returns true if the host has a log.
+    pub(super) fn has_log(&self) -> bool {
+        self.ids.is_some()
+    }
+
+    /// Returns an id that no queue and no pages of the node have had.
+    pub(super) fn next_id(&self) -> u64 {
+        self.ids.as_ref().map_or(0, |ids| ids.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Notes a message that left a queue for good.

@@ -39,6 +39,8 @@ pub(super) enum Chore {
     /// Exchanges that are being deleted go.
     DeleteExchanges,
     Publish(Box<Publishing>),
+    /// Queues from this position of their table on write messages to disk.
+    WritePages(usize),
 }
 
 /// Messages that are dropped, and their queue as the message log knows it.
@@ -59,39 +61,66 @@ impl Chore {
 
 /// The chores of a virtual host, each with the connection that waits for it.
 #[derive(Debug, Default)]
-pub(super) struct Chores(VecDeque<(Option<ConnectionId>, Chore)>);
+pub(super) struct Chores {
+    chores: VecDeque<(Option<ConnectionId>, Chore)>,
+    /// Connections that wait for the first message of a queue to be read from the disk.
+    readers: Vec<(ConnectionId, QueueId)>,
+}
 
 impl Chores {
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.chores.is_empty()
     }
 
     pub(super) fn count(&self) -> usize {
-        self.0.len()
+        self.chores.len()
+    }
+
+    /// Returns true if a connection waits for a chore, or for a message from the disk.
+    #[inline]
+    pub(super) fn are_awaited(&self) -> bool {
+        !self.chores.is_empty() || !self.readers.is_empty()
     }
 
     pub(super) fn push(&mut self, owner: Option<ConnectionId>, chore: Chore) {
-        self.0.push_back((owner, chore));
+        self.chores.push_back((owner, chore));
     }
 
     pub(super) fn pop(&mut self) -> Option<(Option<ConnectionId>, Chore)> {
-        self.0.pop_front()
+        self.chores.pop_front()
+    }
+
+    /// A connection waits for the first message of a queue.
+    pub(super) fn await_front(&mut self, connection: ConnectionId, queue: QueueId) {
+        self.readers.push((connection, queue));
+    }
+
+    /// Takes the connections whose queues `is_ready` names.
+    pub(super) fn take_readers(&mut self, is_ready: impl Fn(QueueId) -> bool) -> Vec<ConnectionId> {
+        self.readers.extract_if(.., |(_, queue)| is_ready(*queue)).map(|(connection, _)| connection).collect()
+    }
+
+    /// Returns true if connections wait for messages from the disk.
+    #[inline]
+    pub(super) fn have_readers(&self) -> bool {
+        !self.readers.is_empty()
     }
 
     /// Ends the chores of a closed channel, whose unsettled deliveries are returned. Returns the number of ended chores.
     pub(super) fn forget_channel(&mut self, closed: ChannelId) -> usize {
-        let before = self.0.len();
-        self.0.retain(|(_, chore)| match chore {
+        let before = self.chores.len();
+        self.chores.retain(|(_, chore)| match chore {
             Chore::Settle { channel, .. } | Chore::SettleHeld { channel, .. } => *channel != closed,
             _ => true,
         });
-        before - self.0.len()
+        before - self.chores.len()
     }
 
     /// Forgets the owner of a connection's chores, because the connection has ended.
     pub(super) fn forget_owner(&mut self, connection: ConnectionId) {
-        self.0.retain(|(owner, chore)| *owner != Some(connection) || !chore.ends_with_connection());
-        self.0
+        self.readers.retain(|(reader, _)| *reader != connection);
+        self.chores.retain(|(owner, chore)| *owner != Some(connection) || !chore.ends_with_connection());
+        self.chores
             .iter_mut()
             .filter(|(owner, _)| *owner == Some(connection))
             .for_each(|(owner, _)| *owner = None);

@@ -3,15 +3,13 @@
 use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::chores::{Chore, Dropped};
-use super::credit::touch;
 use super::outbox::{ConnectionId, REPLY_TO, is_address};
 use super::parts::Parts;
 use crate::change::Change;
 use crate::exchange::Exchanges;
-use crate::message::Message;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Entry, NEVER, Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, check_equivalence,
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, StoredMessages, check_equivalence,
     check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
@@ -236,33 +234,13 @@ fn restore_queue(parts: &mut Parts, declaration: &QueueDeclaration, now: u64) ->
     Ok(())
 }
 
-pub(super) fn restore_message(
-    parts: &mut Parts,
-    queue: &[u8],
-    message: &Message<'_>,
-    (sequence, expires_at, return_count): (u64, Option<u64>, u16),
-) {
+pub(super) fn restore_messages(parts: &mut Parts, queue: &[u8], stored: StoredMessages, last_sequence: u64) {
     let Some(id) = parts.queues.find(queue) else { return };
-    let stored = parts.store.add(message);
-    let body_size = parts.store.body_size(stored);
-    let queue = parts.queues.get_mut(id);
-    queue.ready.skip_to(sequence - 1);
-    queue.ready.note_arrival();
-    queue.counts.letters += 1;
-    let entry = Entry {
-        sequence,
-        expires_at: expires_at.unwrap_or(NEVER),
-        message: stored,
-        return_count,
-        priority: queue.ready.list_of(message.attributes.priority),
-    };
-    let before = queue.ready.memory_bytes();
-    queue.ready.push(entry, body_size);
-    let after = queue.ready.memory_bytes();
-    parts.queues.note_memory(before, after);
-    let next_expiry = parts.queues.get(id).ready.next_expiry();
-    parts.timers.set_message_expiry(id, next_expiry);
-    touch(parts, id);
+    let Parts { queues, appends, .. } = parts;
+    let queue = queues.get_mut(id);
+    queue.counts.letters += stored.count as u64;
+    queue.ready.restore(stored, last_sequence, || appends.next_id());
+    parts.follow_pages(id);
 }
 
 fn restore_binding(parts: &mut Parts, binding: &BindingInfo) -> Result<(), Refusal> {
@@ -303,6 +281,7 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
 pub(super) fn drop_messages(parts: &mut Parts, dropped: &mut Dropped) -> bool {
     let Dropped { ready, log_id, kind } = dropped;
     let before = ready.memory_bytes();
+    parts.forget_pages(ready, *log_id);
     while let Some(front) = ready.front().copied() {
         if parts.steps.are_spent() {
             parts.queues.note_memory(before, ready.memory_bytes());

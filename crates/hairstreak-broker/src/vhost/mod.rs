@@ -14,7 +14,7 @@
 //!
 //! Files:
 //! - `options`, `outbox`, `route`, `publishing`: the arguments of calls, and messages that take more than one call
-//! - `appends`: changes for the message log
+//! - `appends`, `pages`: changes for the message log, and messages on their way to the disk and back
 //! - `channels`, `unacked`: connections and channels, and the unsettled deliveries of each channel
 //! - `timers`, `letters`, `chores`, `names`: expiry, waiting dead letters, operations in several calls, generated names
 //! - `parts`: the parts of the machine, and one call
@@ -32,6 +32,7 @@ mod letters;
 mod names;
 mod options;
 mod outbox;
+mod pages;
 mod parts;
 mod publishing;
 mod route;
@@ -44,13 +45,15 @@ mod views;
 mod virtual_host;
 
 pub use crate::message::SegmentPool;
+pub use crate::queue::StoredMessages;
 pub use appends::{LogChange, LogRun, LogTarget};
 pub use channels::{ChannelMode, Channels};
 pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
+pub use pages::{PagePlace, PageRequest, ReadMessage};
 pub use publishing::{Outcome, OwnedMessage, PublishRun, PublishedBy};
 pub use route::{NamedRoute, Published, Route};
-pub use turn::Got;
+pub use turn::{GetOutcome, Got};
 pub use unacked::Settlement;
 pub use virtual_host::{MessageCounts, VirtualHost};

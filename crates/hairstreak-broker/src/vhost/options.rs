@@ -24,6 +24,8 @@ pub struct Limits {
     /// Maximum number of steps of one call, each about a queue entry. The rest of the work follows in `handle_timeout`, which is
     /// due at once.
     pub steps_max: usize,
+    /// Bytes of messages that a queue keeps in memory in front of messages on disk, and that it writes to the disk at least.
+    pub page_bytes: u64,
 }
 
 /// The settings that operators change while a virtual host lives. Existing queues stay.
@@ -61,6 +63,7 @@ impl Default for Limits {
             messages_max: 1_000_000_000,
             slice_max: 1_024,
             steps_max: 16_384,
+            page_bytes: 65_536,
         }
     }
 }

@@ -5,17 +5,18 @@ use std::sync::Arc;
 
 use hairstreak_wire::amqp::ReplyCode;
 
-use super::appends::Appends;
+use super::appends::{Appends, LogChange};
 use super::channels::Channels;
 use super::chores::{Chore, Chores};
 use super::letters::Letters;
 use super::names::{NameSource, QueueName};
 use super::options::{HostSettings, Limits};
 use super::outbox::{ConnectionId, Replies};
+use super::pages::{PagePlace, PageRequest, Pages};
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues};
+use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Ready, StoredPages};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::steps::Steps;
@@ -27,6 +28,7 @@ pub(super) struct Parts {
     pub(super) channels: Channels,
     pub(super) store: Store,
     pub(super) appends: Appends,
+    pub(super) pages: Pages,
     pub(super) exchanges: Exchanges,
     pub(super) timers: Timers,
     pub(super) letters: Letters,
@@ -55,6 +57,7 @@ impl Parts {
             channels: Channels::new(),
             store: Store::new(pool),
             appends: Appends::default(),
+            pages: Pages::default(),
             exchanges,
             timers: Timers::new(),
             letters: Letters::default(),
@@ -140,9 +143,44 @@ impl Parts {
         let ready = &mut self.queues.get_mut(id).ready;
         let before = ready.memory_bytes();
         ready.remove_front(front.priority, body_size);
-        let after = ready.memory_bytes();
+        let (after, has_paged) = (ready.memory_bytes(), ready.paged().is_some());
         self.queues.note_memory(before, after);
+        if has_paged {
+            self.follow_pages(id);
+        }
         body_size
+    }
+
+    /// Reads messages of a queue if few are left in front of those on disk. Joins the messages in memory if none is on disk.
+    #[cold]
+    pub(super) fn follow_pages(&mut self, id: QueueId) {
+        let queue = self.queues.get_mut(id);
+        let before = queue.ready.memory_bytes();
+        if let Some(page_id) = queue.ready.join() {
+            let after = queue.ready.memory_bytes();
+            self.queues.note_memory(before, after);
+            self.pages.requests.push(PageRequest::Forget { page_id });
+        } else if queue.ready.begin_reading()
+            && let Some(paged) = queue.ready.paged()
+        {
+            self.pages.requests.push(PageRequest::Read {
+                place: PagePlace { queue: id, page_id: paged.page_id },
+                log_id: queue.log_id(),
+                from: paged.first,
+                through: paged.last,
+                has_unlogged: paged.logged_count < paged.count,
+            });
+        }
+    }
+
+    /// Forgets the messages on disk of a list that is dropped. `log_id`: the queue in the message log, or 0.
+    pub(super) fn forget_pages(&mut self, ready: &mut Ready, log_id: u64) {
+        let Some(pages) = ready.forget_paged() else { return };
+        self.pages.requests.push(PageRequest::Forget { page_id: pages.page_id });
+        if log_id != 0 && pages.logged_count > 0 {
+            let StoredPages { first, last, .. } = pages;
+            self.appends.push(LogChange::Dropped { queue: log_id, first, last });
+        }
     }
 
     /// Notes that a message of a queue has left for good, if the queue is logged. The message still has a reference.
@@ -161,7 +199,7 @@ impl Parts {
         }
     }
 
-    /// The number of persistent messages in durable queues.
+    /// The number of persistent messages in durable queues, on disk or not.
     pub(super) fn durable_message_count(&self) -> u64 {
         let is_kept = |queue: &Queue, message| {
             queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
@@ -174,7 +212,9 @@ impl Parts {
             self.channels.iter().flat_map(|channel| channel.unacked().iter().chain(channel.held()));
         let delivered =
             delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));
-        ready.sum::<usize>() as u64 + delivered.count() as u64
+        let logged_count = |queue: &Queue| queue.ready.paged().map_or(0, |paged| paged.logged_count);
+        let on_disk: usize = self.queues.iter().map(logged_count).sum();
+        (ready.sum::<usize>() + on_disk + delivered.count()) as u64
     }
 
     /// The memory of messages, entries and deliveries, and of declared objects.

@@ -5,11 +5,13 @@ mod consuming;
 mod counters;
 mod deaths;
 mod declaring;
+mod disk;
 mod expiry;
 mod lengths;
 mod lifetimes;
 mod memory;
 mod model;
+mod paging;
 mod peeking;
 mod policies;
 mod priorities;
@@ -20,7 +22,10 @@ mod views;
 
 use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue, Properties, ReplyCode};
 
+use disk::Disk;
+
 use super::*;
+use crate::change::Change;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message, MessageView};
 use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus};
@@ -51,6 +56,7 @@ struct Said {
     cancelled: Vec<String>,
     /// Remaining room of connections for deliveries; connections without an entry always have room.
     room: std::collections::HashMap<ConnectionId, usize>,
+    disk: Disk,
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -85,6 +91,14 @@ impl HostOutbox for Said {
 
     fn cancel(&mut self, to: &Recipient) {
         self.cancelled.push(text(&to.consumer_tag));
+    }
+
+    fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
+        self.disk.write(message, targets, moved);
+    }
+
+    fn write_page(&mut self, message: &Message<'_>, target: LogTarget) {
+        self.disk.write(message, &[target], None);
     }
 }
 
@@ -257,13 +271,18 @@ impl Bench {
         queue: &str,
         no_ack: bool,
     ) -> Result<Option<(Delivery, u32)>, Refusal> {
-        let (mut count, mut place) = (0, 0);
-        let take = |said: &mut Said, got: Got, view: &MessageView<'_>| {
-            (count, place) = (got.message_count, said.deliveries.len());
-            said.note(b"", got.delivery_tag, got.is_redelivered, view);
-        };
-        let is_there = self.host.get(channel, queue.as_bytes(), no_ack, self.now, &mut self.said, take)?;
-        Ok(is_there.then(|| (self.said.deliveries.remove(place), count)))
+        loop {
+            let (mut count, mut place) = (0, 0);
+            let take = |said: &mut Said, got: Got, view: &MessageView<'_>| {
+                (count, place) = (got.message_count, said.deliveries.len());
+                said.note(b"", got.delivery_tag, got.is_redelivered, view);
+            };
+            match self.host.get(channel, queue.as_bytes(), no_ack, self.now, &mut self.said, take)? {
+                GetOutcome::Taken => return Ok(Some((self.said.deliveries.remove(place), count))),
+                GetOutcome::Empty => return Ok(None),
+                GetOutcome::OnDisk => self.serve_disk(),
+            }
+        }
     }
 
     /// The bodies that are in a queue, taken out.

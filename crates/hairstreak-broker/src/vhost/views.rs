@@ -7,7 +7,7 @@ use super::outbox::ConsumerId;
 use super::parts::Parts;
 use crate::message::MessageView;
 use crate::queue::{Consumer, Entry, NEVER, Queue, QueueId, Standing};
-use crate::view::{ConsumerInfo, PeekInfo, QueueInfo, QueuePolicies};
+use crate::view::{ConsumerInfo, PeekInfo, QueueInfo, QueuePolicies, QueueStorage};
 
 /// The deliveries of a channel that are searched for the first one of a queue.
 const HEAD_DELIVERIES_MAX: usize = 64;
@@ -40,7 +40,11 @@ pub(super) fn queue_info(parts: &Parts, id: QueueId, queue: &Queue) -> QueueInfo
         head_timestamp: head_timestamp(parts, id, queue),
         stats: queue.stats(),
         used_at: queue.used_at,
-        memory_bytes: queue.memory_bytes(),
+        storage: QueueStorage {
+            memory_bytes: queue.memory_bytes(),
+            paged: queue.ready.paged().map_or(0, |paged| paged.count as u64),
+            paged_bytes: queue.ready.paged().map_or(0, |paged| paged.body_bytes),
+        },
     }
 }
 

@@ -7,23 +7,25 @@ use hairstreak_wire::amqp::{FieldTable, ReplyCode};
 
 use super::appends::LogChange;
 use super::channels::Channels;
+use super::chores::Chore;
 use super::credit::{handle_room, last_of, set_flow, set_prefetch};
 use super::declare::{
-    bind_queue, check_queue, declare_queue, purge_queue, restore, restore_message, unbind_queue,
+    bind_queue, check_queue, declare_queue, purge_queue, restore, restore_messages, unbind_queue,
 };
 use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
+use super::pages::{PagePlace, PageRequest, ReadMessage};
 use super::parts::{Parts, Turn};
 use super::publishing::{PublishRun, PublishedBy};
 use super::route::{NamedRoute, Published, Route};
-use super::turn::{Got, consume, leave, policies, progress, publish, settle};
+use super::turn::{GetOutcome, Got, consume, leave, paging, policies, progress, publish, settle};
 use super::unacked::Settlement;
 use super::views::{self, consumer_info, queue_info};
 use crate::change::{Change, Changes};
 use crate::exchange::{Exchanges, Routing, Topology};
 use crate::message::{Message, MessageView, SegmentPool};
 use crate::policy::{PolicyChange, PolicyCursor, PolicySlice};
-use crate::queue::{Consumer, ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus};
+use crate::queue::{Consumer, ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus, StoredMessages};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::view::{ConsumerInfo, PeekInfo, QueueInfo};
@@ -114,7 +116,7 @@ impl VirtualHost {
     /// the end. Until then the connection sends no answers and no further requests.
     #[inline]
     pub fn has_to_wait(&self, connection: ConnectionId) -> bool {
-        !self.parts.chores.is_empty()
+        self.parts.chores.are_awaited()
             && self.parts.channels.find_connection(connection).is_some_and(|of| of.chore_count > 0)
     }
 
@@ -275,27 +277,58 @@ impl VirtualHost {
         self.parts.appends.changes().extend(changes);
     }
 
-    /// Puts a message from the log into a queue when the node starts. Messages of a queue come in the order of their places.
-    pub fn restore_message(
-        &mut self,
-        queue: &[u8],
-        message: &Message<'_>,
-        (sequence, expires_at, return_count): (u64, Option<u64>, u16),
-    ) {
-        restore_message(&mut self.parts, queue, message, (sequence, expires_at, return_count));
-    }
-
-    /// Has a queue continue behind the last place that it gave to a message before the node started.
-    pub fn restore_sequence(&mut self, queue: &[u8], sequence: u64) {
-        if let Some(id) = self.parts.queues.find(queue) {
-            self.parts.queues.get_mut(id).ready.skip_to(sequence);
-        }
+    /// Adds the messages of the log to a queue when the node starts. `last_sequence`: the last place that the queue has given to a
+    /// message.
+    pub fn restore_messages(&mut self, queue: &[u8], stored: StoredMessages, last_sequence: u64) {
+        restore_messages(&mut self.parts, queue, stored, last_sequence);
     }
 
     /// The changes of durable exchanges, queues and bindings. None are recorded at first. Recorded changes are kept until they are taken.
     #[inline]
     pub fn changes_mut(&mut self) -> &mut Changes {
         &mut self.parts.exchanges.topology.changes
+    }
+}
+
+/// Messages on disk. Only a host with a message log ([`VirtualHost::log_messages`]) writes messages to disk.
+impl VirtualHost {
+    /// Has queues write messages to disk from now on, or no longer.
+    #[inline]
+    pub fn write_pages(&mut self, are_written: bool) {
+        let begins = are_written && !self.parts.pages.are_written && self.parts.appends.has_log();
+        self.parts.pages.are_written = are_written;
+        if begins {
+            self.parts.put_off(None, Chore::WritePages(0));
+        }
+    }
+
+    /// The requests to write and to read messages. The caller takes them at the end of each turn, in their order.
+    #[inline]
+    pub fn page_requests(&mut self) -> &mut Vec<PageRequest> {
+        &mut self.parts.pages.requests
+    }
+
+    /// The messages of a [`PageRequest::Write`] are on disk.
+    pub fn pages_written(&mut self, place: PagePlace, through: u64, now: u64, outbox: &mut impl HostOutbox) {
+        self.call(now, outbox, |turn| paging::pages_written(turn, place, through));
+    }
+
+    /// Messages of a [`PageRequest::Read`] were read, in the order of their places. `next` is the first place that was not read.
+    pub fn pages_read<'a>(
+        &mut self,
+        place: PagePlace,
+        messages: impl Iterator<Item = ReadMessage<'a>>,
+        next: u64,
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        self.call(now, outbox, |turn| paging::pages_read(turn, place, messages, next));
+    }
+
+    /// Returns true if messages wait in a queue and the first one is being read from the disk.
+    pub fn is_front_on_disk(&self, queue: &[u8]) -> bool {
+        let queue = self.parts.queues.find(queue).map(|id| self.parts.queues.get(id));
+        queue.is_some_and(|queue| queue.ready.is_front_on_disk())
     }
 }
 
@@ -467,7 +500,7 @@ impl VirtualHost {
         self.call(now, outbox, |turn| consume::cancel(turn, channel, consumer_tag));
     }
 
-    /// Takes one message. Returns whether there was one; `take` gets the message.
+    /// Takes one message, which `take` gets.
     ///
     /// # Errors
     ///
@@ -480,7 +513,7 @@ impl VirtualHost {
         now: u64,
         outbox: &mut O,
         take: impl FnOnce(&mut O, Got, &MessageView<'_>),
-    ) -> Result<bool, Refusal> {
+    ) -> Result<GetOutcome, Refusal> {
         self.call(now, outbox, |turn| consume::get(turn, channel, queue, no_ack, take))
     }
 

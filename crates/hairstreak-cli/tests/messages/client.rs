@@ -19,6 +19,8 @@ const FRAME_SIZE: usize = 131_072;
 /// A connection with one channel.
 pub struct Client {
     connection: Connection,
+    /// Last publish that is confirmed.
+    confirmed: u64,
 }
 
 /// A message that came.
@@ -32,7 +34,7 @@ pub struct Received {
 impl Client {
     pub fn connect(amqp: &str) -> Result<Client, ClientError> {
         let address = amqp.parse::<Address>().unwrap();
-        Ok(Client { connection: open(&address, None, "test", PATIENCE)? })
+        Ok(Client { connection: open(&address, None, "test", PATIENCE)?, confirmed: 0 })
     }
 
     /// Sends a method and waits for its answer.
@@ -89,10 +91,11 @@ impl Client {
 
     /// Waits until that many publishes are confirmed.
     pub fn await_confirms(&mut self, count: u64) {
-        let mut told = 0;
-        while told < count {
-            if let Some(Event::Ack { delivery_tag, .. }) = self.event(PATIENCE).unwrap() {
-                told = delivery_tag;
+        while self.confirmed < count {
+            match self.event(PATIENCE).unwrap() {
+                Some(Event::Ack { delivery_tag, .. }) => self.confirmed = delivery_tag,
+                Some(_) => {}
+                None => panic!("no further confirm behind {}", self.confirmed),
             }
         }
     }

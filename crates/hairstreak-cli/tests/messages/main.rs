@@ -12,4 +12,5 @@ mod soak;
 mod client;
 mod kills;
 mod node;
+mod paging;
 mod stops;

@@ -24,9 +24,14 @@ pub struct Node {
 impl Place {
     /// A new place.
     pub fn new(name: &str) -> Place {
+        Place::with(name, "")
+    }
+
+    /// A new place for nodes with further lines in the section `amqp` of their configuration.
+    pub fn with(name: &str, amqp: &str) -> Place {
         let folder = folder(name);
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("node.toml"), CONFIG).unwrap();
+        std::fs::write(folder.join("node.toml"), format!("{CONFIG}{amqp}")).unwrap();
         Place { folder }
     }
 

@@ -132,7 +132,7 @@ impl QueueFigures {
             ready_bytes: queue.ready_bytes,
             unacknowledged_bytes: queue.unacknowledged_bytes,
             consumer_count: queue.consumer_count,
-            memory_bytes: queue.memory_bytes,
+            memory_bytes: queue.storage.memory_bytes,
             stats: queue.stats,
         }
     }
@@ -149,7 +149,7 @@ impl QueueFigures {
             self.ready_bytes += queue.ready_bytes;
             self.unacknowledged_bytes += queue.unacknowledged_bytes;
             self.consumer_count += queue.consumer_count;
-            self.memory_bytes += queue.memory_bytes;
+            self.memory_bytes += queue.storage.memory_bytes;
         };
         visit(host, VirtualHost::queue_infos, |queues| queues.for_each(&mut add)).await;
     }

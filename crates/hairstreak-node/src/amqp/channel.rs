@@ -7,7 +7,7 @@
 
 use hairstreak_broker::Refusal;
 use hairstreak_broker::queue::ConsumerDeclaration;
-use hairstreak_broker::vhost::{ChannelId, Got, Settlement};
+use hairstreak_broker::vhost::{ChannelId, GetOutcome, Got, Settlement};
 use hairstreak_wire::amqp::{Method, ReplyCode, basic};
 
 use super::body::Assembly;
@@ -69,13 +69,12 @@ impl Channel {
         !matches!(self.content, Content::None)
     }
 
-    /// Handles a method of class basic but basic.publish.
+    /// Handles a method of class basic but basic.publish and basic.get.
     pub fn handle_basic_method(&mut self, method: &Method<'_>, turn: &mut Turn<'_>) -> Result<(), Fault> {
         let result = match method {
             Method::BasicQos(qos) => self.set_prefetch(qos, turn),
             Method::BasicConsume(consume) => self.consume(consume, turn),
             Method::BasicCancel(cancel) => self.cancel(cancel, turn),
-            Method::BasicGet(get) => self.get(get, turn),
             Method::BasicAck(ack) => self.settle(ack.delivery_tag, ack.multiple, Settlement::Ack, turn),
             Method::BasicNack(nack) => {
                 let settlement = Settlement::Reject { requeue: nack.requeue };
@@ -144,8 +143,15 @@ impl Channel {
         Ok(())
     }
 
-    fn get(&mut self, get: &basic::Get<'_>, turn: &mut Turn<'_>) -> Result<(), Refusal> {
-        let queue = queue_name(&self.last_queue, get.queue)?;
+    /// Takes a message from a queue. Returns the name of the queue if its first message is being read from the disk: the answer
+    /// follows.
+    pub fn get(
+        &mut self,
+        queue: &[u8],
+        no_ack: bool,
+        turn: &mut Turn<'_>,
+    ) -> Result<Option<Box<[u8]>>, Refusal> {
+        let queue = queue_name(&self.last_queue, queue)?;
         turn.rights.check(Operation::Read, Resource::Queue(queue))?;
         // Waiting deliveries have lower numbers. An acknowledgement of this message and all before it must not cover a message
         // that the client has not received.
@@ -153,15 +159,14 @@ impl Channel {
         let state = &mut *turn.state;
         let (number, output, frame_body_max) = (self.number, &mut *turn.output, turn.frame_body_max);
         let outlets = &mut state.outlets;
-        let is_there =
-            state.host.get(self.id, queue, get.no_ack, turn.now, outlets, |_, got: Got, message| {
-                let figures = (got.delivery_tag, got.is_redelivered, got.message_count);
-                push_get_ok(output, number, figures, message, frame_body_max);
-            })?;
-        if !is_there {
+        let outcome = state.host.get(self.id, queue, no_ack, turn.now, outlets, |_, got: Got, message| {
+            let figures = (got.delivery_tag, got.is_redelivered, got.message_count);
+            push_get_ok(output, number, figures, message, frame_body_max);
+        })?;
+        if outcome == GetOutcome::Empty {
             turn.reply(self.number, &Method::BasicGetEmpty(basic::GetEmpty {}));
         }
-        Ok(())
+        Ok((outcome == GetOutcome::OnDisk).then(|| queue.into()))
     }
 
     fn recover(&mut self, requeue: bool, turn: &mut Turn<'_>) -> Result<(), Refusal> {
@@ -188,6 +193,14 @@ impl Channel {
             Settlement::Reject { requeue } => host.reject(self.id, tag, multiple, requeue, turn.now, outlets),
         }
     }
+}
+
+/// A basic.get whose message is being read from the disk.
+#[derive(Debug)]
+pub(super) struct Getting {
+    pub channel: u16,
+    pub queue: Box<[u8]>,
+    pub no_ack: bool,
 }
 
 /// Received part of a message.

@@ -14,7 +14,7 @@ use hairstreak_wire::amqp::{
 
 use super::channel::Content;
 use super::fault::{Fault, SHOWN_SIZE};
-use super::methods::{go_on_committing, handle_method};
+use super::methods::{go_on_committing, go_on_getting, handle_method};
 use super::publishing::out_of_turn;
 use super::reading::{BodyFrame, Reading, Step, whole_size};
 use super::session::{Outcome, Session};
@@ -62,6 +62,13 @@ impl Session {
                 continue;
             }
             if self.committing.is_some() {
+                return at;
+            }
+            if let Err((fault, channel)) = go_on_getting(self, turn) {
+                self.refuse(fault, channel, turn);
+                continue;
+            }
+            if self.getting.is_some() {
                 return at;
             }
             turn.tell_late();

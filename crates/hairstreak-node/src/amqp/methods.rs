@@ -1,9 +1,9 @@
 //! Methods of a session, and their handlers.
 
 use hairstreak_broker::vhost::{ChannelMode, Published};
-use hairstreak_wire::amqp::{Method, ReplyCode, access, channel, confirm, connection, tx};
+use hairstreak_wire::amqp::{Method, ReplyCode, access, basic, channel, confirm, connection, tx};
 
-use super::channel::{Channel, Content};
+use super::channel::{Channel, Content, Getting};
 use super::confirms::Confirms;
 use super::declaring;
 use super::fault::Fault;
@@ -66,16 +66,20 @@ pub(super) fn handle_method(
         | Method::QueuePurge(_)
         | Method::QueueDelete(_)
         | Method::QueueUnbind(_) => declaring::handle_method(channel, &method, turn),
+        Method::BasicGet(get) => {
+            session.throttle.has_consumed = true;
+            session.getting = Some(Getting { channel: number, queue: get.queue.into(), no_ack: get.no_ack });
+            go_on_getting(session, turn).map_err(|(fault, _)| fault)
+        }
         Method::BasicQos(_)
         | Method::BasicConsume(_)
         | Method::BasicCancel(_)
-        | Method::BasicGet(_)
         | Method::BasicAck(_)
         | Method::BasicReject(_)
         | Method::BasicNack(_)
         | Method::BasicRecover(_)
         | Method::BasicRecoverAsync(_) => {
-            session.throttle.has_consumed |= matches!(method, Method::BasicConsume(_) | Method::BasicGet(_));
+            session.throttle.has_consumed |= matches!(method, Method::BasicConsume(_));
             channel.handle_basic_method(&method, turn)
         }
         _ => Err(Fault::new(ReplyCode::CommandInvalid, "unimplemented method", id)),
@@ -144,6 +148,16 @@ fn commit(session: &mut Session, number: u16, turn: &mut Turn<'_>) -> Result<(),
         is_logged: false,
     });
     go_on_committing(session, turn).map_err(|(fault, _)| fault)
+}
+
+/// Takes the message of a basic.get. The call is repeated if the message has to be read from the disk first.
+pub(super) fn go_on_getting(session: &mut Session, turn: &mut Turn<'_>) -> Result<(), (Fault, u16)> {
+    let Some(Getting { channel: number, queue, no_ack }) = session.getting.take() else { return Ok(()) };
+    let Some(channel) = session.channels.get_mut(&number) else { return Ok(()) };
+    let on_disk = channel.get(&queue, no_ack, turn);
+    let on_disk = on_disk.map_err(|refusal| (Fault::in_method(refusal, basic::Get::ID), number))?;
+    session.getting = on_disk.map(|queue| Getting { channel: number, queue, no_ack });
+    Ok(())
 }
 
 /// Continues a commit within the limits of the turn.

@@ -328,7 +328,7 @@ impl AmqpConnection {
             session.alarm_quota.end();
         }
         let Promises { ticket, are_held, await_log, places } = turn.promises;
-        self.node.hand_over(&mut state);
+        self.node.hand_over(host, &mut state);
         let position = state.log_position;
         session.place_confirms(position);
         if are_held {

@@ -113,7 +113,7 @@ impl AmqpServer {
             self.node.account.timekeeper.stop();
             for host in self.node.hosts.all() {
                 let mut state = host.lock();
-                self.node.hand_over(&mut state);
+                self.node.hand_over(&host, &mut state);
                 let counts = state.host.message_counts();
                 let durable_count = state.host.durable_message_count();
                 let kept_count = if self.node.messages.is_some() { durable_count } else { 0 };

@@ -14,7 +14,7 @@ use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{Method, Scope, channel, connection};
 
 use super::alarm_quota::AlarmQuota;
-use super::channel::{Channel, Content};
+use super::channel::{Channel, Content, Getting};
 use super::confirms::Confirms;
 use super::fault::Fault;
 use super::parked::Parked;
@@ -46,6 +46,8 @@ pub(super) struct Session {
     pub parked: Parked,
     /// The transaction that is being committed.
     pub committing: Option<Committing>,
+    /// The basic.get whose message is being read from the disk.
+    pub getting: Option<Getting>,
     pub outcome: Outcome,
     /// Channels with messages of this turn in the message log.
     unplaced: Vec<u16>,
@@ -81,6 +83,7 @@ impl Session {
             reading: Reading::default(),
             throttle: Throttle::default(),
             committing: None,
+            getting: None,
             outcome: Outcome::Running,
             unplaced: Vec::new(),
             awaiting: Vec::new(),

@@ -28,6 +28,14 @@ impl Account {
         }
     }
 
+    /// Returns true if little memory is left: messages have half of the memory that they may have, or a bit less if little was left
+    /// before. Queues then write messages to disk.
+    #[inline]
+    pub fn is_low(&self, was_low: bool) -> bool {
+        let half = self.alarm.watermark() / 2;
+        self.alarm.bytes() >= if was_low { half / 10 * 9 } else { half }
+    }
+
     /// Changes the watermark, and updates the alarm.
     pub fn set_watermark(&self, watermark: usize) {
         self.follow(self.alarm.set_watermark(watermark));

@@ -5,53 +5,32 @@
 //!   connections that wait for the position <-- wake <-- progress <---------------'
 //! ```
 
-use std::io;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use std::sync::Arc;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, OnceLock};
 
 use hairstreak_broker::message::Message;
 use hairstreak_broker::vhost::{LogChange, LogRun, LogTarget};
 use hairstreak_store::DataDirectory;
 use hairstreak_store::log::{
-    Batch, Damage, Loaded, LogError, MessageLog, MessageRecord, OpenedLog, Progress, Record, RecoveredQueue,
-    Run, Runs, Target, Targets,
+    Batch, Damage, LogError, MessageLog, MessageRecord, OpenedLog, Progress, Record, RecoveredQueue, Run,
+    Runs, Target, Targets,
 };
 use hairstreak_transport::event_loop::Address;
-use parking_lot::Mutex;
 
-/// Messages that a start reads at once.
-const LOADED_COUNT: usize = 4_096;
-/// Bytes that a start reads at once.
-const LOADED_BYTES: usize = 4 << 20;
+use super::paging::Paging;
+use super::waiting::{Waiter, Waiting};
 
 /// The message log of a node.
 pub struct Messages {
-    log: MessageLog,
+    log: Arc<MessageLog>,
     waiting: Arc<Waiting>,
     /// The last id that a queue was given.
     ids: Arc<AtomicU64>,
     /// The thread of the log is to be woken.
     is_wanted: AtomicBool,
-    /// The run before ended in order. Otherwise each message may have been delivered.
-    pub was_closed: bool,
-}
-
-/// Progress of the log, and the waiters for positions.
-#[derive(Default)]
-struct Waiting {
-    synced: AtomicU64,
-    is_failing: AtomicBool,
-    waiters: Mutex<Vec<(u64, Waiter)>>,
-    wake: OnceLock<Box<dyn Fn(Address) + Send + Sync>>,
-}
-
-/// Waits for a position of the log.
-pub enum Waiter {
-    /// A connection, which is woken.
-    Connection(Address),
-    /// A function, which is called.
-    Call(Box<dyn FnOnce() + Send>),
+    /// The messages of long queues that are on disk.
+    pub(super) paging: Paging,
 }
 
 impl Messages {
@@ -65,7 +44,7 @@ impl Messages {
         directory: &DataDirectory,
         is_known: impl Fn(u64) -> bool,
     ) -> Result<(Messages, Vec<RecoveredQueue>), LogError> {
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(Waiting::new("messages cannot be written, and are not confirmed"));
         let told = Arc::clone(&waiting);
         let on_progress = Box::new(move |progress: &Progress| told.note(progress));
         let OpenedLog { log, epoch, queues, damages, missing_count, was_closed } =
@@ -86,7 +65,11 @@ impl Messages {
         }
         // Ids of this run are larger than all ids in the log and in the definitions.
         let ids = Arc::new(AtomicU64::new(u64::from(epoch) << 32));
-        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), was_closed }, queues))
+        let recovered = queues.iter().filter(|_| !was_closed).map(|queue| (queue.id, queue.last_sequence));
+        let log = Arc::new(log);
+        let logged = (Arc::clone(&log), Arc::clone(&waiting));
+        let paging = Paging::create(directory, logged, recovered.collect())?;
+        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), paging }, queues))
     }
 
     /// The source of queue ids.
@@ -99,23 +82,9 @@ impl Messages {
         self.ids.fetch_add(1, Relaxed) + 1
     }
 
-    /// Reads messages of a queue when the node starts.
-    ///
-    /// # Errors
-    ///
-    /// The system's error.
-    pub fn load(&self, queue: u64, from: u64) -> io::Result<Loaded> {
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
-        self.log.load(queue, from, (LOADED_COUNT, LOADED_BYTES), move |loaded| {
-            // The caller waits.
-            let _ = tell.send(loaded);
-        });
-        told.recv().unwrap_or_else(|_| Err(io::ErrorKind::BrokenPipe.into()))
-    }
-
     /// Sets how connections are woken. Only the first call counts.
     pub fn set_wake(&self, wake: Box<dyn Fn(Address) + Send + Sync>) {
-        let _ = self.waiting.wake.set(wake);
+        self.waiting.set_wake(wake);
     }
 
     /// Hands the records of a turn to the log, and returns their position if there are any. The caller holds the lock of the host,
@@ -135,66 +104,35 @@ impl Messages {
         appended.position
     }
 
-    /// Wakes the thread of the log if it has work. The caller holds no lock.
+    /// Wakes the threads of the logs if they have work. The caller holds no lock.
     #[inline]
     pub fn wake(&self) {
         if self.is_wanted.load(Relaxed) && self.is_wanted.swap(false, AcqRel) {
             self.log.wake();
         }
+        self.paging.wake();
     }
 
     /// The last position that is on the medium.
     #[inline]
     pub fn synced(&self) -> u64 {
-        self.waiting.synced.load(Acquire)
+        self.waiting.synced()
     }
 
     /// Returns true if nothing can be written at present.
     pub fn is_failing(&self) -> bool {
-        self.waiting.is_failing.load(Relaxed)
+        self.waiting.is_failing()
     }
 
     /// Waits for a position: `waiter` is served once it is on the medium.
     pub fn wait(&self, position: u64, waiter: Waiter) {
-        self.waiting.waiters.lock().push((position, waiter));
-        // The position may have been synced meanwhile.
-        if self.synced() >= position {
-            self.waiting.serve();
-        }
+        self.waiting.wait(position, waiter);
     }
 
     /// Writes all records, and ends the log.
     pub fn close(&self) {
         self.log.close();
-    }
-}
-
-impl Waiting {
-    fn note(&self, progress: &Progress) {
-        self.synced.store(progress.synced, Release);
-        let was_failing = self.is_failing.swap(progress.failing.is_some(), Relaxed);
-        match &progress.failing {
-            Some(error) if !was_failing => {
-                log::error!("messages cannot be written: {error}; nothing is confirmed until they can")
-            }
-            None if was_failing => log::info!("messages can be written again"),
-            _ => {}
-        }
-        self.serve();
-    }
-
-    fn serve(&self) {
-        let synced = self.synced.load(Acquire);
-        let served: Vec<(u64, Waiter)> = {
-            let mut waiters = self.waiters.lock();
-            waiters.extract_if(.., |(position, _)| *position <= synced).collect()
-        };
-        for (_, waiter) in served {
-            match waiter {
-                Waiter::Connection(address) => self.wake.get().into_iter().for_each(|wake| wake(address)),
-                Waiter::Call(call) => call(),
-            }
-        }
+        self.paging.close();
     }
 }
 
@@ -238,6 +176,7 @@ fn push_changes(changes: &mut Vec<LogChange>, batch: &mut Batch) {
             LogChange::Returned { queue, sequence, count } => {
                 batch.push(&Record::Returned { queue, sequence, count: u64::from(count) });
             }
+            LogChange::Dropped { queue, first, last } => batch.push(&Record::Dropped { queue, first, last }),
             LogChange::Forgotten { queue } => batch.push(&Record::Forgotten { queue }),
         }
     }

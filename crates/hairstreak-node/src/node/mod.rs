@@ -15,6 +15,7 @@ mod messages;
 #[expect(clippy::module_inception, reason = "the type is what the folder is about")]
 mod node;
 mod outlets;
+mod paging;
 mod parking;
 mod pass;
 mod passes;
@@ -26,6 +27,7 @@ mod shared_host;
 mod subject;
 mod timekeeper;
 mod totals;
+mod waiting;
 
 pub use account::Account;
 pub use connections::Post;
@@ -34,7 +36,7 @@ pub use journal::{Commit, Journal, JournalError};
 #[cfg(test)]
 pub use lingering::Lingering;
 pub use lingering::LingeringPlace;
-pub use messages::{Messages, Waiter};
+pub use messages::Messages;
 pub use node::Node;
 pub use outlets::{OPERATORS, REPLIES_BYTES_MAX, Taken, UNWRITTEN_MAX};
 pub use pass::Pass;
@@ -44,3 +46,4 @@ pub use recording::{exchange_declaration, from_definition, queue_declaration};
 pub use shared_host::{HostState, SharedHost};
 pub use subject::{Ends, Subject};
 pub use totals::Totals;
+pub use waiting::Waiter;

@@ -115,7 +115,7 @@ impl Node {
         if let Some(messages) = &self.messages {
             state.host.log_messages(Arc::clone(messages.ids()));
         }
-        host.note_memory(&state);
+        host.note_memory(&mut state);
         drop(state);
         self.access.add_virtual_host(name);
         self.hosts.add(host)
@@ -155,6 +155,7 @@ impl Node {
     /// Handles the alarm, the host's next timer, and changes that no client waits for. Call it before the host's lock is
     /// released.
     pub fn note(&self, host: &SharedHost, state: &mut HostState) {
+        host.note_memory(state);
         if let Some(due) = state.host.next_timeout() {
             self.account.timekeeper.wake_by(due);
         }
@@ -164,17 +165,20 @@ impl Node {
         if !state.host.changes_mut().is_empty() {
             self.keep(host, state, Vec::new(), |_| {});
         }
-        self.hand_over(state);
-        host.note_memory(state);
+        self.hand_over(host, state);
     }
 
     /// Hands the records of a host to the message log. The caller holds the lock, and calls [`Node::wake_log`] behind it.
     #[inline]
-    pub fn hand_over(&self, state: &mut HostState) {
-        if let Some(messages) = &self.messages
-            && let Some(position) = messages.hand_over(&mut state.outlets.batch, state.host.log_changes())
-        {
+    pub fn hand_over(&self, host: &SharedHost, state: &mut HostState) {
+        let Some(messages) = &self.messages else { return };
+        if let Some(position) = messages.hand_over(&mut state.outlets.batch, state.host.log_changes()) {
             state.log_position = position;
+        }
+        let HostState { host: machine, outlets, log_position, .. } = state;
+        if !machine.page_requests().is_empty() {
+            let requests = machine.page_requests().drain(..);
+            messages.paging.serve(&host.pages, requests, &mut outlets.pages, (*log_position, outlets.now));
         }
     }
 
@@ -307,6 +311,8 @@ impl Node {
                 state.leave(connection, now);
             }
             let HostState { host: machine, outlets, .. } = &mut *state;
+            let (retried, next_retry) = host.pages.deliver(machine, outlets, now);
+            next = [next, next_retry].into_iter().flatten().min();
             if machine.next_timeout().is_some_and(|due| due <= now) {
                 machine.handle_timeout(now, outlets);
             }
@@ -317,6 +323,7 @@ impl Node {
             if !state.host.changes_mut().is_empty() {
                 self.keep(&host, &mut state, Vec::new(), |_| {});
             }
+            host.note_memory(&mut state);
             // A slice takes about a millisecond. Connections that wait for the lock have the host for as long before the next slice.
             let due = state.host.next_timeout();
             let due = if host.take_is_wanted() {
@@ -325,8 +332,10 @@ impl Node {
                 due
             };
             next = [next, due].into_iter().flatten().min();
-            self.hand_over(&mut state);
-            host.note_memory(&state);
+            self.hand_over(&host, &mut state);
+            if let Some(messages) = &self.messages {
+                retried.into_iter().for_each(|request| messages.paging.read(&host.pages, request, now));
+            }
             // A connection that waits for the lock has it next.
             MutexGuard::unlock_fair(state);
             self.wake_log();

@@ -51,6 +51,8 @@ pub struct Outlets {
     woken: Vec<Address>,
     /// Records for the message log, of this turn.
     pub batch: Batch,
+    /// Messages that go to disk, and not to the message log.
+    pub pages: Batch,
     /// The node's milliseconds in this turn.
     pub now: u64,
 }
@@ -69,6 +71,7 @@ impl Outlets {
             outlets: Slab::new(),
             woken: Vec::new(),
             batch: Batch::default(),
+            pages: Batch::default(),
             now: 0,
         };
         let operators = outlets.add(Address::default(), 0, false);
@@ -169,6 +172,10 @@ impl HostOutbox for Outlets {
 
     fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
         push_message(&mut self.batch, message, targets, moved, self.now);
+    }
+
+    fn write_page(&mut self, message: &Message<'_>, target: LogTarget) {
+        push_message(&mut self.pages, message, &[target], None, self.now);
     }
 
     fn wake(&mut self, connection: ConnectionId) {

@@ -16,6 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 
 use super::account::Account;
 use super::outlets::Outlets;
+use super::paging::PageMail;
 use super::received::Received;
 use super::totals::{Past, Totals};
 
@@ -27,6 +28,8 @@ pub struct SharedHost {
     name: Box<str>,
     state: Mutex<HostState>,
     account: Arc<Account>,
+    /// Requests for the disk that were served.
+    pub(super) pages: Arc<PageMail>,
     /// The memory of the host's messages, in bytes, when the lock was last released.
     memory_bytes: AtomicUsize,
     /// The place of the counters of a host that is deleted.
@@ -55,6 +58,8 @@ pub struct HostState {
     pub received: Received,
     /// The last position in the message log that the host has handed records over for.
     pub log_position: u64,
+    /// Little memory is left, as the host knows.
+    is_low: bool,
 }
 
 impl SharedHost {
@@ -68,7 +73,9 @@ impl SharedHost {
                 outlets: Outlets::new(),
                 received: Received::default(),
                 log_position: 0,
+                is_low: false,
             }),
+            pages: Arc::new(PageMail::new(Arc::clone(&account))),
             account,
             memory_bytes: AtomicUsize::new(0),
             deleted: OnceLock::new(),
@@ -169,8 +176,13 @@ impl SharedHost {
     }
 
     /// Reports the memory of the host's messages to the account. Call it before the lock is released.
-    pub fn note_memory(&self, state: &HostState) {
+    pub fn note_memory(&self, state: &mut HostState) {
         self.tell(state.host.memory_bytes());
+        let is_low = self.account.is_low(state.is_low);
+        if is_low != state.is_low {
+            state.is_low = is_low;
+            state.host.write_pages(is_low);
+        }
     }
 
     fn tell(&self, bytes: usize) {

@@ -76,9 +76,7 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
     drop(node.journal.commit(&given));
-    if let Some(messages) = &node.messages {
-        loading::load(&node, messages, &recovered, &logged).map_err(wrong)?;
-    }
+    loading::load(&node, &recovered, &logged);
     add_first_definitions(&node, config)?;
     // A node whose first definitions cannot be written would be a different one after a crash.
     node.journal.flush().map_err(|error| BootError::Unwritten(error.to_string()))?;

@@ -1,14 +1,22 @@
 //! Messages: an operator takes or views some by hand.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::MessageView;
+use hairstreak_broker::vhost::GetOutcome;
 
 use super::error::OperatorError;
 use super::virtual_hosts::live;
-use crate::node::{HostState, Node, OPERATORS};
+use crate::node::{HostState, Node, OPERATORS, SharedHost};
 
 /// The bytes of bodies that one request takes.
 const BODIES_BYTES_MAX: usize = 64 << 20;
+
+/// Longest wait for messages that are read from the disk, and the time between two looks.
+const READ_TIME_MAX: Duration = Duration::from_secs(10);
+const READ_POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// The fate of messages that are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +61,7 @@ pub fn take(
     body_bytes_max: usize,
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
+    await_front(&host, queue)?;
     let (taken, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
         let channel = host.open_channel(OPERATORS, 0)?;
         let mut taken: Vec<TakenMessage> = Vec::new();
@@ -63,8 +72,8 @@ pub fn take(
                 taken.push(copy(message, got.is_redelivered, got.message_count, body_bytes_max));
             });
             match got {
-                Ok(true) => bytes += taken.last().map_or(0, |message| message.body.len()),
-                Ok(false) => break,
+                Ok(GetOutcome::Taken) => bytes += taken.last().map_or(0, |message| message.body.len()),
+                Ok(GetOutcome::Empty | GetOutcome::OnDisk) => break,
                 Err(refusal) => {
                     error = Some(refusal);
                     break;
@@ -98,6 +107,7 @@ pub fn peek(
     body_bytes_max: usize,
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
+    await_front(&host, queue)?;
     let state = host.lock();
     let host = &state.host;
     let ready = host.queue(queue).ok_or(OperatorError::NotFound)?.ready;
@@ -114,6 +124,19 @@ pub fn peek(
         }
     });
     Ok(shown)
+}
+
+/// Waits until the first message of a queue is in memory.
+fn await_front(host: &SharedHost, queue: &[u8]) -> Result<(), OperatorError> {
+    let end = Instant::now() + READ_TIME_MAX;
+    while host.lock().host.is_front_on_disk(queue) {
+        if Instant::now() >= end {
+            let text = format!("the disk has not answered for {} seconds", READ_TIME_MAX.as_secs());
+            return Err(OperatorError::Unwritten(text));
+        }
+        thread::sleep(READ_POLL_INTERVAL);
+    }
+    Ok(())
 }
 
 fn copy(

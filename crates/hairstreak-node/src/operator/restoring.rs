@@ -88,7 +88,7 @@ fn take_effect(node: &Node, definition: Definition) -> Result<(), String> {
             let host = node.hosts.find(&name).ok_or_else(|| format!("there is no vhost '{name}'"))?;
             let mut state = host.lock();
             let restored = state.host.restore(&change, now);
-            host.note_memory(&state);
+            host.note_memory(&mut state);
             restored.map_err(|refusal| refusal.to_string())?;
         }
         other => drop(node.catalog.put(other)),

@@ -48,6 +48,8 @@ pub(super) struct Place {
     pub segment: u64,
     /// Offset in the segment. `None`: the footer of the segment has the offset.
     pub offset: Option<u32>,
+    /// Returns of the message.
+    pub return_count: u64,
 }
 
 /// A queue as a start finds it in the log.
@@ -65,8 +67,6 @@ pub struct RecoveredQueue {
     pub last_sequence: u64,
     /// Messages up to this sequence may have been delivered.
     pub leased: u64,
-    /// Sequences of messages that came back, and how often they did.
-    pub returns: Vec<(u64, u64)>,
 }
 
 /// Offsets of the live messages of a queue in one segment, by sequence.
@@ -188,7 +188,6 @@ impl Index {
                 .unwrap_or(0),
             last_sequence: queue.last_sequence,
             leased: queue.leased,
-            returns: queue.returns.iter().map(|(sequence, count)| (*sequence, *count)).collect(),
         };
         self.queues.iter().map(recovered).collect()
     }
@@ -205,7 +204,10 @@ impl Index {
             }
             let segment = extent.segment;
             let found = extent.live(from).take(count_max);
-            places.extend(found.map(|(sequence, offset)| Place { sequence, segment, offset }));
+            places.extend(found.map(|(sequence, offset)| {
+                let return_count = queue.returns.get(&sequence).copied().unwrap_or(0);
+                Place { sequence, segment, offset, return_count }
+            }));
             places.sort_unstable_by_key(|place| place.sequence);
             places.truncate(count_max);
         }

@@ -156,6 +156,23 @@ impl MessageLog {
         Ok(opened)
     }
 
+    /// Creates a log in a folder of a data directory whose messages need not survive the process. Nothing is synced.
+    ///
+    /// # Errors
+    ///
+    /// See [`LogError`].
+    pub fn create_temporary(
+        directory: &DataDirectory,
+        folder: &str,
+        on_progress: Box<OnProgress>,
+    ) -> Result<MessageLog, LogError> {
+        let path = directory.path().join(folder);
+        let failed = |source| LogError::Io { file: path.clone(), source };
+        let storage = Arc::new(Directory::create_temporary(&path).map_err(failed)?);
+        let log = *directory.node_id().as_bytes();
+        Ok(MessageLog::open(storage, log, |_| true, on_progress)?.log)
+    }
+
     /// Opens the log with segments of other sizes.
     pub(super) fn open_with(
         storage: Arc<dyn StorageBackend>,

@@ -23,6 +23,8 @@ pub struct StoredMessage {
     pub sequence: u64,
     /// Milliseconds for which the message lives in the queue, from its time on.
     pub ttl_ms: Option<u64>,
+    /// Returns of the message so far.
+    pub return_count: u64,
     record: Vec<u8>,
 }
 
@@ -84,6 +86,7 @@ pub(super) fn load(
                 loaded.messages.push(StoredMessage {
                     sequence: place.sequence,
                     ttl_ms: target.ttl_ms,
+                    return_count: place.return_count,
                     record,
                 });
             }

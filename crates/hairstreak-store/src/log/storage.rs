@@ -131,7 +131,13 @@ pub(super) fn read_whole(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
+    /// The files need not survive the process: nothing is synced.
+    is_temporary: bool,
 }
+
+/// A file that is never synced.
+#[derive(Debug)]
+struct TemporaryFile(File);
 
 impl Directory {
     /// Opens a directory. A missing one is created with mode 0700.
@@ -147,7 +153,25 @@ impl Directory {
         // A process that was killed may have created the directory, and not synced its name.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         atomic_file::sync_directory(parent.unwrap_or(Path::new(".")))?;
-        Ok(Directory { path: path.to_owned() })
+        Ok(Directory { path: path.to_owned(), is_temporary: false })
+    }
+
+    /// Creates a directory whose files need not survive the process. An existing directory loses its files.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    pub fn create_temporary(path: &Path) -> io::Result<Directory> {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        fs::DirBuilder::new().mode(0o700).create(path)?;
+        Ok(Directory { path: path.to_owned(), is_temporary: true })
+    }
+
+    fn wrap(&self, file: File) -> Arc<dyn StorageFile> {
+        if self.is_temporary { Arc::new(TemporaryFile(file)) } else { Arc::new(file) }
     }
 }
 
@@ -165,11 +189,11 @@ impl StorageBackend for Directory {
     fn create(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true).mode(0o600);
-        Ok(Arc::new(options.open(self.path(name))?))
+        Ok(self.wrap(options.open(self.path(name))?))
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        Ok(Arc::new(OpenOptions::new().read(true).write(true).open(self.path(name))?))
+        Ok(self.wrap(OpenOptions::new().read(true).write(true).open(self.path(name))?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -184,7 +208,7 @@ impl StorageBackend for Directory {
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        atomic_file::sync_directory(&self.path)
+        if self.is_temporary { Ok(()) } else { atomic_file::sync_directory(&self.path) }
     }
 }
 
@@ -219,5 +243,23 @@ impl StorageFile for File {
 
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
+    }
+}
+
+impl StorageFile for TemporaryFile {
+    fn size(&self) -> io::Result<u64> {
+        StorageFile::size(&self.0)
+    }
+
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        StorageFile::read_at(&self.0, bytes, offset)
+    }
+
+    fn write_at(&self, slices: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        StorageFile::write_at(&self.0, slices, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -84,7 +84,10 @@ fn a_large_body_stays_by_reference_and_a_smaller_one_is_copied() {
             let stored = view.body.as_bytes();
             assert_eq!((stored.len(), stored.as_ptr() == body.as_bytes().as_ptr()), (size, stays));
         };
-        assert_eq!(bench.host.get(channel, b"q", true, bench.now, &mut bench.said, take), Ok(true));
+        assert_eq!(
+            bench.host.get(channel, b"q", true, bench.now, &mut bench.said, take),
+            Ok(GetOutcome::Taken)
+        );
         assert!(bench.host.memory_bytes() < before + size + MEBIBYTE);
     }
 }

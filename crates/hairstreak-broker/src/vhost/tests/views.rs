@@ -39,7 +39,7 @@ fn a_queue_shows_its_declaration_and_its_messages() {
     assert_eq!((&*shown.name, shown.is_durable, shown.arguments), (&b"q"[..], false, given.into()));
     assert_eq!((shown.kind, shown.ready, shown.unacknowledged), (QueueKind::Classic, 1, 1));
     assert_eq!((shown.ready_bytes, shown.used_at, shown.owner), (5, bench.now, None));
-    assert!(shown.memory_bytes > 0);
+    assert!(shown.storage.memory_bytes > 0);
     let own = QueueDeclaration { is_exclusive: true, is_auto_delete: true, ..queue("own", arguments([])) };
     bench.declare(&own).unwrap();
     let shown = info(&bench, "own");

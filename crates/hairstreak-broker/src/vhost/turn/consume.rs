@@ -29,6 +29,17 @@ pub struct Got {
     pub message_count: u32,
 }
 
+/// The outcome of taking a message by basic.get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GetOutcome {
+    /// A message was taken.
+    Taken,
+    /// No message waits.
+    Empty,
+    /// The first message is being read from the disk. The connection has to wait, and asks again.
+    OnDisk,
+}
+
 pub(in crate::vhost) fn consume<O: HostOutbox>(
     turn: &mut Turn<'_, O>,
     channel: ChannelId,
@@ -106,19 +117,24 @@ pub(in crate::vhost) fn get<O: HostOutbox>(
     queue: &[u8],
     no_ack: bool,
     take: impl FnOnce(&mut O, Got, &MessageView<'_>),
-) -> Result<bool, Refusal> {
+) -> Result<GetOutcome, Refusal> {
     let connection = turn.parts.channels.get(channel).connection;
     let id = turn.parts.find_queue(connection, queue)?;
     turn.parts.check_get(id)?;
     turn.parts.note_use(id, turn.now);
     // The first message that has not expired is the answer, behind any number of expired ones.
     turn.budget = usize::MAX;
-    let is_taken = expire_fronts(turn, id) && take_front(turn, channel, id, no_ack, take);
-    if !is_taken {
-        turn.parts.queues.get_mut(id).counts.counted.get_empty += 1;
-        turn.parts.channels.get_mut(channel).counted.messages.get_empty += 1;
+    if expire_fronts(turn, id) && take_front(turn, channel, id, no_ack, take) {
+        return Ok(GetOutcome::Taken);
     }
-    Ok(is_taken)
+    if turn.parts.queues.get(id).ready.is_front_on_disk() {
+        turn.parts.channels.connection_mut(connection).chore_count += 1;
+        turn.parts.chores.await_front(connection, id);
+        return Ok(GetOutcome::OnDisk);
+    }
+    turn.parts.queues.get_mut(id).counts.counted.get_empty += 1;
+    turn.parts.channels.get_mut(channel).counted.messages.get_empty += 1;
+    Ok(GetOutcome::Empty)
 }
 
 fn take_front<O: HostOutbox>(

@@ -101,7 +101,9 @@ fn shorten_object<O: HostOutbox>(turn: &mut Turn<'_, O>, object: &Object, left: 
     shorten(turn, id);
     *left = left.saturating_sub(before - turn.parts.queues.get(id).ready.count());
     touch(turn.parts, id);
-    !turn.parts.queues.get(id).has_to_shorten()
+    let queue = turn.parts.queues.get(id);
+    // Messages on disk are dropped once they are read.
+    !queue.has_to_shorten() || queue.ready.is_front_on_disk()
 }
 
 /// Other policies apply to a queue. Returns false if dead letters have to go first.

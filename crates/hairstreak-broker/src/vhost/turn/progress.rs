@@ -4,24 +4,36 @@ use super::deaths::expire_fronts;
 use super::dispatch::dispatch_touched;
 use super::leave::{delete_queue, go_on_closing, go_on_deleting, go_on_leaving};
 use super::letters::write_letters;
+use super::paging::write_pages;
 use super::publish::go_on_publishing;
 use super::settle::{settle_some_held, settle_through};
 use crate::queue::QueueId;
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::touch;
 use crate::vhost::declare::drop_messages;
-use crate::vhost::parts::Turn;
+use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::{ConnectionId, HostOutbox};
 
 /// Ends a call: touched queues are dispatched, then dead letters find their queues.
 #[inline]
 pub(in crate::vhost) fn finish<O: HostOutbox>(turn: &mut Turn<'_, O>) {
+    if turn.parts.chores.have_readers() {
+        wake_readers(turn);
+    }
     while !turn.parts.touched.is_empty() || !turn.parts.letters.is_empty() {
         dispatch_touched(turn);
         if !write_letters(turn) || turn.parts.steps.are_spent() {
             break;
         }
     }
+}
+
+/// Wakes the connections whose queues have their first messages in memory now, or are gone.
+#[cold]
+fn wake_readers<O: HostOutbox>(turn: &mut Turn<'_, O>) {
+    let Parts { chores, queues, .. } = &mut *turn.parts;
+    let is_on_disk = |id| queues.try_get(id).is_some_and(|queue| queue.ready.is_front_on_disk());
+    chores.take_readers(|id| !is_on_disk(id)).into_iter().for_each(|reader| end_chore(turn, reader));
 }
 
 /// Time has passed: messages and queues expire, and dead letters that were left go on.
@@ -82,6 +94,7 @@ fn work<O: HostOutbox>(turn: &mut Turn<'_, O>, chore: &mut Chore) -> bool {
         Chore::Drop(dropped) => drop_messages(turn.parts, dropped),
         Chore::DeleteExchanges => turn.parts.exchanges.topology.remove_going(&mut turn.parts.steps),
         Chore::Publish(publishing) => go_on_publishing(turn, publishing),
+        Chore::WritePages(position) => write_pages(turn, position),
     }
 }
 

@@ -4,6 +4,7 @@ use hairstreak_wire::amqp::Properties;
 
 use super::deaths::{NO_SEQUENCE, bury, expire_fronts, shorten};
 use super::dispatch::{append, deliver_direct, end_publish, hand_over, note_logged, store_once};
+use super::paging::page_out;
 use crate::exchange::{Cacheable, ExchangeId, Publisher, Routing, distinct};
 use crate::message::{BodyView, Message, MessageId};
 use crate::queue::{Entry, Overflow, QueueId, Reason, is_cycle};
@@ -224,6 +225,9 @@ fn keep<O: HostOutbox>(
     let may_expire = queue.ready.may_expire();
     if before != after {
         parts.queues.note_memory(before, after);
+    }
+    if turn.parts.pages.are_written {
+        page_out(turn, id);
     }
     if is_limited || may_expire {
         shorten(turn, id);

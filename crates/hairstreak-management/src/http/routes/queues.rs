@@ -286,20 +286,21 @@ impl QueueRow {
         let counts = MessageCounts::of_queue(info);
         let detail = |counter: Counter, range| self.rates.detail(counter as usize, range);
         Counted::lengths(&counts, |counter| detail(counter, self.ranges.lengths)).put(map)?;
-        map.serialize_entry("messages_ram", &(info.ready + info.unacknowledged))?;
-        map.serialize_entry("messages_ready_ram", &info.ready)?;
+        let ready_in_memory = info.ready - info.storage.paged;
+        map.serialize_entry("messages_ram", &(ready_in_memory + info.unacknowledged))?;
+        map.serialize_entry("messages_ready_ram", &ready_in_memory)?;
         map.serialize_entry("messages_unacknowledged_ram", &info.unacknowledged)?;
         map.serialize_entry("messages_persistent", &0)?;
-        map.serialize_entry("messages_paged_out", &0)?;
+        map.serialize_entry("messages_paged_out", &info.storage.paged)?;
         let bytes = info.ready_bytes + info.unacknowledged_bytes;
         map.serialize_entry("message_bytes", &bytes)?;
         map.serialize_entry("message_bytes_ready", &info.ready_bytes)?;
         map.serialize_entry("message_bytes_unacknowledged", &info.unacknowledged_bytes)?;
-        map.serialize_entry("message_bytes_ram", &bytes)?;
+        map.serialize_entry("message_bytes_ram", &(bytes - info.storage.paged_bytes))?;
         map.serialize_entry("message_bytes_persistent", &0)?;
-        map.serialize_entry("message_bytes_paged_out", &0)?;
+        map.serialize_entry("message_bytes_paged_out", &info.storage.paged_bytes)?;
         map.serialize_entry("head_message_timestamp", &info.head_timestamp)?;
-        map.serialize_entry("memory", &info.memory_bytes)?;
+        map.serialize_entry("memory", &info.storage.memory_bytes)?;
         if self.rates.is_still() {
             map.serialize_entry("idle_since", &timestamp(info.used_at))?;
         }

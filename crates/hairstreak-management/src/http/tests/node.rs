@@ -59,7 +59,8 @@ impl TestNode {
         let mut state = host.lock();
         let HostState { host, outlets, .. } = &mut *state;
         let channel = host.open_channel(OPERATORS, 1).unwrap();
-        assert!(host.get(channel, queue.as_bytes(), false, 0, outlets, |_, _, _| {}).unwrap());
+        let outcome = host.get(channel, queue.as_bytes(), false, 0, outlets, |_, _, _| {});
+        assert_eq!(outcome, Ok(hairstreak_broker::vhost::GetOutcome::Taken));
     }
 
     /// A client of the administrator.

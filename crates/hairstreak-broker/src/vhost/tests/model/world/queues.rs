@@ -18,7 +18,9 @@ impl World {
     pub(super) fn declare(&mut self, name: &'static str) {
         let connection = self.any(&CONNECTIONS);
         self.note(|| format!("declare {name} by {connection:?}"));
-        let declared = self.bench.host.declare_queue(connection, &declaration_of(name), self.bench.now);
+        let mut declaration = declaration_of(name);
+        declaration.is_durable |= self.has_disk;
+        let declared = self.bench.host.declare_queue(connection, &declaration, self.bench.now);
         let declared = declared.map_err(|refusal| refusal.code);
         match self.plain.access(name, connection) {
             Err(ReplyCode::NotFound) => {

@@ -1,0 +1,257 @@
+//! `Paging`: messages of long queues on their way to the disk and back.
+//!
+//! ```text
+//!   turn of a host: requests --> serve --> thread of a log --> `PageMail` of the host --> timekeeper: the next turn
+//! ```
+//!
+//! Messages that the message log does not have go to a second log, whose files are never synced and are removed at the next start.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
+
+use hairstreak_broker::message::{Attributes, BodyView, Message};
+use hairstreak_broker::vhost::{HostOutbox, PagePlace, PageRequest, ReadMessage, VirtualHost};
+use hairstreak_store::DataDirectory;
+use hairstreak_store::log::{Batch, Loaded, LogError, MessageLog, Progress, Record, StoredMessage};
+use parking_lot::Mutex;
+
+use super::account::Account;
+use super::waiting::{Waiter, Waiting};
+
+/// Folder of the pages in the data directory.
+const FOLDER: &str = "pages";
+/// Messages that are read at once.
+const READ_COUNT: usize = 4_096;
+/// Bytes that are read at once; the message that reaches them is the last one.
+const READ_BYTES: usize = 256 << 10;
+/// Bytes that are read at once while the node has little memory left.
+const READ_BYTES_LOW: usize = 4 << 10;
+/// Time between a read that failed and the next attempt, in milliseconds.
+const RETRY_MS: u64 = 1_000;
+
+/// The message log and the log of pages, as the requests of virtual hosts need them.
+pub struct Paging {
+    logged: (Arc<MessageLog>, Arc<Waiting>),
+    paged: (Arc<MessageLog>, Arc<Waiting>),
+    /// Last places that queues gave to messages before the node was killed: any of these messages may have been delivered. Empty
+    /// after a stop in order.
+    recovered: HashMap<u64, u64>,
+    /// The thread of the log of pages is to be woken.
+    is_wanted: AtomicBool,
+}
+
+/// Requests that were served, for the next turn of their host.
+pub struct PageMail {
+    account: Arc<Account>,
+    done: Mutex<Vec<Done>>,
+}
+
+/// A request that was served, or failed.
+enum Done {
+    Written { place: PagePlace, through: u64 },
+    Read { place: PagePlace, messages: Vec<(StoredMessage, u16)>, next: u64 },
+    Failed { request: PageRequest, retry_at: u64 },
+}
+
+impl Paging {
+    /// Creates the log of pages in a data directory. `logged` is the message log.
+    ///
+    /// # Errors
+    ///
+    /// See [`LogError`].
+    pub fn create(
+        directory: &DataDirectory,
+        logged: (Arc<MessageLog>, Arc<Waiting>),
+        recovered: HashMap<u64, u64>,
+    ) -> Result<Paging, LogError> {
+        let waiting = Arc::new(Waiting::new("messages cannot be moved from memory to disk"));
+        let told = Arc::clone(&waiting);
+        let on_progress = Box::new(move |progress: &Progress| told.note(progress));
+        let log = Arc::new(MessageLog::create_temporary(directory, FOLDER, on_progress)?);
+        Ok(Paging { logged, paged: (log, waiting), recovered, is_wanted: AtomicBool::new(false) })
+    }
+
+    /// Serves requests of a host. `batch` has the messages that the message log does not have, and `logged` is the position of the
+    /// others. The caller holds the lock of the host, and calls [`Paging::wake`] behind it.
+    pub fn serve(
+        &self,
+        mail: &Arc<PageMail>,
+        requests: impl Iterator<Item = PageRequest>,
+        batch: &mut Batch,
+        (logged, now): (u64, u64),
+    ) {
+        let paged = if batch.is_empty() { 0 } else { self.append(std::mem::take(batch)) };
+        for request in requests {
+            match request {
+                PageRequest::Write { place, through, has_logged } => {
+                    let logged = if has_logged { logged } else { 0 };
+                    self.await_written(mail, (logged, paged), Done::Written { place, through });
+                }
+                PageRequest::Read { .. } => self.read(mail, request, now),
+                PageRequest::Forget { page_id } => {
+                    let mut batch = Batch::default();
+                    batch.push(&Record::Forgotten { queue: page_id });
+                    self.append(batch);
+                }
+            }
+        }
+    }
+
+    fn append(&self, batch: Batch) -> u64 {
+        let appended = self.paged.0.append(batch);
+        if appended.has_to_wake {
+            self.is_wanted.store(true, Release);
+        }
+        appended.position
+    }
+
+    /// Tells the host once both logs have their positions on disk.
+    fn await_written(&self, mail: &Arc<PageMail>, (logged, paged): (u64, u64), done: Done) {
+        let (mail, pages) = (Arc::clone(mail), Arc::clone(&self.paged.1));
+        let tell = Waiter::Call(Box::new(move || mail.push(done)));
+        let then = Waiter::Call(Box::new(move || pages.wait(paged, tell)));
+        self.logged.1.wait(logged, then);
+    }
+
+    /// Reads messages.
+    pub fn read(&self, mail: &Arc<PageMail>, request: PageRequest, now: u64) {
+        let PageRequest::Read { place, log_id, from, through, has_unlogged } = request else { return };
+        let mail = Arc::clone(mail);
+        let recovered = self.recovered.get(&log_id).copied().unwrap_or(0);
+        let bytes_max = if mail.account.is_low(false) { READ_BYTES_LOW } else { READ_BYTES };
+        let limits = (READ_COUNT, bytes_max);
+        let pages = has_unlogged.then(|| Arc::clone(&self.paged.0));
+        let finish = move |read: io::Result<[Loaded; 2]>, pages: Option<Arc<MessageLog>>| {
+            mail.push(match read {
+                Ok(read) => {
+                    let (messages, next) = merge(read, through);
+                    if let Some(pages) = pages {
+                        let mut batch = Batch::default();
+                        batch.push(&Record::Dropped { queue: place.page_id(), first: 0, last: next - 1 });
+                        if pages.append(batch).has_to_wake {
+                            pages.wake();
+                        }
+                    }
+                    let counted = |stored: StoredMessage| {
+                        let least = u16::from(stored.sequence <= recovered);
+                        let count = stored.return_count.try_into().unwrap_or(u16::MAX);
+                        (stored, least.max(count))
+                    };
+                    Done::Read { place, messages: messages.into_iter().map(counted).collect(), next }
+                }
+                Err(error) => {
+                    log::error!("messages cannot be read from the disk: {error}; the next attempt follows");
+                    Done::Failed { request, retry_at: now + RETRY_MS }
+                }
+            });
+        };
+        let nothing = Loaded { is_end: true, ..Loaded::default() };
+        let read_pages = move |logged: io::Result<Loaded>| match (logged, pages) {
+            (Ok(logged), Some(pages)) => {
+                let log = Arc::clone(&pages);
+                log.load(place.page_id(), from, limits, move |paged| {
+                    finish(paged.map(|paged| [logged, paged]), Some(pages));
+                });
+            }
+            (Ok(logged), None) => finish(Ok([logged, nothing]), None),
+            (Err(error), _) => finish(Err(error), None),
+        };
+        if log_id == 0 {
+            read_pages(Ok(Loaded { is_end: true, ..Loaded::default() }));
+        } else {
+            self.logged.0.load(log_id, from, limits, read_pages);
+        }
+    }
+
+    /// Wakes the thread of the log of pages if it has work. The caller holds no lock.
+    #[inline]
+    pub fn wake(&self) {
+        if self.is_wanted.load(Relaxed) && self.is_wanted.swap(false, AcqRel) {
+            self.paged.0.wake();
+        }
+    }
+
+    /// Ends the log of pages.
+    pub fn close(&self) {
+        self.paged.0.close();
+    }
+}
+
+impl PageMail {
+    pub fn new(account: Arc<Account>) -> PageMail {
+        PageMail { account, done: Mutex::default() }
+    }
+
+    fn push(&self, done: Done) {
+        self.done.lock().push(done);
+        self.account.timekeeper.wake_by(0);
+    }
+
+    /// Tells a host what was served. Returns requests that are to be served again, and the time of the next such request.
+    pub fn deliver(
+        &self,
+        host: &mut VirtualHost,
+        outlets: &mut impl HostOutbox,
+        now: u64,
+    ) -> (Vec<PageRequest>, Option<u64>) {
+        let (mut retried, mut next_retry) = (Vec::new(), None);
+        let done = std::mem::take(&mut *self.done.lock());
+        for done in done {
+            match done {
+                Done::Written { place, through } => host.pages_written(place, through, now, outlets),
+                Done::Read { place, messages, next } => {
+                    let read = messages
+                        .iter()
+                        .filter_map(|(stored, return_count)| to_read(stored, *return_count, now));
+                    host.pages_read(place, read, next, now, outlets);
+                }
+                Done::Failed { request, retry_at } if retry_at <= now => retried.push(request),
+                Done::Failed { request, retry_at } => {
+                    next_retry = Some(next_retry.map_or(retry_at, |next: u64| next.min(retry_at)));
+                    self.done.lock().push(Done::Failed { request, retry_at });
+                }
+            }
+        }
+        (retried, next_retry)
+    }
+}
+
+/// Puts messages of a queue from two logs in order, as far as both were read, and up to the place `through`. Returns the first
+/// place that was not read.
+fn merge([logged, paged]: [Loaded; 2], through: u64) -> (Vec<StoredMessage>, u64) {
+    let end = |loaded: &Loaded| if loaded.is_end { u64::MAX } else { loaded.next };
+    let next = end(&logged).min(end(&paged)).min(through + 1);
+    let damaged = logged.damaged.iter().chain(&paged.damaged).filter(|place| **place < next).count();
+    if damaged > 0 {
+        log::error!("{damaged} messages on disk are damaged and lost");
+    }
+    let mut messages = logged.messages;
+    let is_sorted = paged.messages.is_empty();
+    messages.extend(paged.messages);
+    messages.retain(|stored| stored.sequence < next);
+    if !is_sorted {
+        messages.sort_unstable_by_key(|stored| stored.sequence);
+    }
+    (messages, next)
+}
+
+/// A message of the disk, as the host takes it.
+fn to_read(stored: &StoredMessage, return_count: u16, now: u64) -> Option<ReadMessage<'_>> {
+    let record = stored.message()?;
+    // A clock that was set back lengthens no life beyond its first length.
+    let left = |ttl_ms: u64| ttl_ms.min(record.time_ms.saturating_add(ttl_ms).saturating_sub(now));
+    let attributes =
+        Attributes { is_persistent: record.is_persistent, priority: record.priority, expiration_ms: None };
+    let message = Message {
+        exchange: record.exchange,
+        routing_key: record.routing_key,
+        properties: record.properties,
+        attributes,
+        body: BodyView::Copied(record.body),
+    };
+    let expires_at = stored.ttl_ms.map(|ttl_ms| now.saturating_add(left(ttl_ms)));
+    Some(ReadMessage { message, sequence: stored.sequence, expires_at, return_count })
+}
