@@ -76,6 +76,12 @@ impl Appends {
         self.ids = Some(ids);
     }
 
+    /// Returns true if the host has a log.
+    #[inline]
+    pub(super) fn is_on(&self) -> bool {
+        self.ids.is_some()
+    }
+
     /// Returns the id of a queue that is added. 0: the queue is not logged. `given`: the id of a restored queue, or 0.
     pub(super) fn id_for(&self, given: u64, is_durable: bool) -> u64 {
         match &self.ids {
@@ -83,11 +89,6 @@ impl Appends {
             Some(_) if is_durable => given,
             _ => 0,
         }
-    }
-
-    /// Returns true if the host has a log.
-    pub(super) fn has_log(&self) -> bool {
-        self.ids.is_some()
     }
 
     /// Returns an id that no queue and no pages of the node have had.

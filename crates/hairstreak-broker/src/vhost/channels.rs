@@ -293,7 +293,7 @@ impl Channels {
         &mut self,
         id: ChannelId,
         last: u64,
-        messages: &mut Vec<(u64, MessageId)>,
+        messages: &mut Vec<MessageId>,
     ) -> Option<(QueueId, Option<ConsumerId>)> {
         self.change_deliveries(id, |channel| channel.unacked.take_first_run(last, messages))
     }

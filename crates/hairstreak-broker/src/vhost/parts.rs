@@ -186,12 +186,13 @@ impl Parts {
     /// Notes that a message of a queue has left for good, if the queue is logged. The message still has a reference.
     #[inline]
     pub(super) fn note_gone(&mut self, id: QueueId, sequence: u64, message: MessageId) {
-        if self.queues.get(id).log_id() != 0 {
+        if self.appends.is_on() {
             self.note_gone_logged(id, sequence, message);
         }
     }
 
-    #[cold]
+    /// The part of [`Parts::note_gone`] for hosts with a log.
+    #[inline(never)]
     fn note_gone_logged(&mut self, id: QueueId, sequence: u64, message: MessageId) {
         let queue = self.queues.get(id);
         if queue.logs(self.store.is_persistent(message)) {

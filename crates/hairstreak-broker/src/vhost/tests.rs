@@ -9,6 +9,7 @@ mod disk;
 mod expiry;
 mod lengths;
 mod lifetimes;
+mod logging;
 mod memory;
 mod model;
 mod paging;
@@ -54,6 +55,8 @@ impl Delivery {
 struct Said {
     deliveries: Vec<Delivery>,
     cancelled: Vec<String>,
+    /// Places of messages that the message log got.
+    logged: Vec<LogTarget>,
     /// Remaining room of connections for deliveries; connections without an entry always have room.
     room: std::collections::HashMap<ConnectionId, usize>,
     disk: Disk,
@@ -94,6 +97,7 @@ impl HostOutbox for Said {
     }
 
     fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
+        self.logged.extend_from_slice(targets);
         self.disk.write(message, targets, moved);
     }
 

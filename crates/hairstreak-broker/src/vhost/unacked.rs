@@ -167,23 +167,43 @@ impl UnackedRing {
         Some(first)
     }
 
+    /// Returns the first delivery, and the number of deliveries at the front with its queue and its consumer and with tags of at
+    /// most `last`.
+    #[inline]
+    fn count_first_run(&self, last: u64) -> Option<(Unacked, usize)> {
+        let first = self.first_up_to(last)?;
+        let is_like_first = |other: &Unacked| {
+            other.tag <= last && other.queue == first.queue && other.consumer == first.consumer
+        };
+        let mut count = 0;
+        // The compiler does not inline `take_while` here. A loop takes fewer instructions for each delivery.
+        for other in self.ring.iter().take(RUN_LENGTH) {
+            if !is_like_first(other) {
+                break;
+            }
+            count += 1;
+        }
+        Some((first, count))
+    }
+
+    /// The deliveries that [`UnackedRing::take_first_run`] takes.
+    pub(super) fn first_run(&self, last: u64) -> impl Iterator<Item = &Unacked> {
+        let count = self.count_first_run(last).map_or(0, |(_, count)| count);
+        self.ring.range(..count)
+    }
+
     /// Takes the first deliveries out, as far as their tags are at most `last` and they are of one queue and one consumer. Their
-    /// places in the queue and their messages replace the content of `messages`.
+    /// messages replace the content of `messages`.
     #[inline]
     pub(super) fn take_first_run(
         &mut self,
         last: u64,
-        messages: &mut Vec<(u64, MessageId)>,
+        messages: &mut Vec<MessageId>,
     ) -> Option<(QueueId, Option<ConsumerId>)> {
         messages.clear();
-        let first = self.first_up_to(last)?;
-        let is_like_first = |other: &&Unacked| {
-            other.tag <= last && other.queue == first.queue && other.consumer == first.consumer
-        };
-        let count = self.ring.iter().take(RUN_LENGTH).take_while(is_like_first).count();
+        let (first, count) = self.count_first_run(last)?;
         // `Vec::extend` trusts the length of a range and grows once. The length of a drain is not trusted.
-        messages
-            .extend(self.ring.range(..count).map(|unacked| (unacked.entry.sequence, unacked.entry.message)));
+        messages.extend(self.ring.range(..count).map(|unacked| unacked.entry.message));
         self.ring.drain(..count);
         self.trim();
         Some((first.queue, first.consumer()))

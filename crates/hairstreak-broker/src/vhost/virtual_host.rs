@@ -295,7 +295,7 @@ impl VirtualHost {
     /// Has queues write messages to disk from now on, or no longer.
     #[inline]
     pub fn write_pages(&mut self, are_written: bool) {
-        let begins = are_written && !self.parts.pages.are_written && self.parts.appends.has_log();
+        let begins = are_written && !self.parts.pages.are_written && self.parts.appends.is_on();
         self.parts.pages.are_written = are_written;
         if begins {
             self.parts.put_off(None, Chore::WritePages(0));

@@ -98,6 +98,7 @@ pub(super) fn deliver_direct<O: HostOutbox>(
     let tag =
         hand_over(&parts.consumers, &mut parts.channels, turn.outbox, consumer_id, false, &message.view());
     if !parts.consumers.get(consumer_id).no_ack {
+        note_logged(parts, id, message, turn.now);
         let queue = parts.queues.get_mut(id);
         queue.note_unacknowledged(message.body.as_bytes().len() as u32);
         let entry = Entry {
@@ -107,7 +108,6 @@ pub(super) fn deliver_direct<O: HostOutbox>(
             return_count: 0,
             priority: queue.ready.list_of(message.attributes.priority),
         };
-        note_logged(turn.parts, id, message, &entry, turn.now);
         note_unacked(turn.parts, id, consumer_id, tag, entry);
     }
 }
@@ -159,13 +159,23 @@ pub(super) fn store_once(
     }
 }
 
-/// Notes the place of a message in a queue for the message log, if the queue is logged.
+/// Notes the place of the last message that arrived in a queue for the message log, if the queue is logged.
 #[inline]
-pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>, entry: &Entry, now: u64) {
+pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) {
+    if parts.appends.is_on() {
+        note_target(parts, id, message, now);
+    }
+}
+
+/// The part of [`note_logged`] for hosts with a log. A call keeps it out of the code of hosts without one.
+#[inline(never)]
+fn note_target(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) {
     let queue = parts.queues.get(id);
     if queue.logs(message.attributes.is_persistent) {
-        let ttl_ms = (entry.expires_at != NEVER).then(|| entry.expires_at.saturating_sub(now));
-        parts.appends.targets.push(LogTarget { queue: queue.log_id(), sequence: entry.sequence, ttl_ms });
+        let expires_at = queue.expiry_of(message.attributes.expiration_ms, now);
+        let ttl_ms = (expires_at != NEVER).then(|| expires_at.saturating_sub(now));
+        let sequence = queue.ready.last_sequence();
+        parts.appends.targets.push(LogTarget { queue: queue.log_id(), sequence, ttl_ms });
     }
 }
 
@@ -176,13 +186,19 @@ pub(super) fn append<O: HostOutbox>(
     message: &Message<'_>,
     moved: Option<LogRun>,
 ) -> bool {
-    let targets = &mut turn.parts.appends.targets;
-    if targets.is_empty() {
-        return false;
+    let has_targets = !turn.parts.appends.targets.is_empty();
+    if has_targets {
+        append_targets(turn, message, moved);
     }
+    has_targets
+}
+
+/// The part of [`append`] for hosts with a log. A call keeps it out of the code of hosts without one.
+#[inline(never)]
+fn append_targets<O: HostOutbox>(turn: &mut Turn<'_, O>, message: &Message<'_>, moved: Option<LogRun>) {
+    let targets = &mut turn.parts.appends.targets;
     turn.outbox.append(message, targets, moved);
     targets.clear();
-    true
 }
 
 /// The message is in all its queues.

@@ -18,7 +18,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     let Parts { queues, appends, store, pages, limits, steps, .. } = &mut *turn.parts;
     let page_bytes = limits.page_bytes;
     let queue = queues.get_mut(id);
-    if !appends.has_log() || queue.is_going || !queue.ready.has_pages(page_bytes) {
+    if !appends.is_on() || queue.is_going || !queue.ready.has_pages(page_bytes) {
         return;
     }
     let before = queue.ready.memory_bytes();

@@ -206,6 +206,7 @@ fn keep<O: HostOutbox>(
     stored: &mut Option<MessageId>,
 ) {
     let parts = &mut *turn.parts;
+    note_logged(parts, id, message, turn.now);
     let queue = parts.queues.get_mut(id);
     if queue.ready.is_empty() {
         queue.capacity.block(turn.now);
@@ -217,8 +218,6 @@ fn keep<O: HostOutbox>(
         return_count: 0,
         priority: queue.ready.list_of(message.attributes.priority),
     };
-    note_logged(parts, id, message, &entry, turn.now);
-    let queue = parts.queues.get_mut(id);
     let before = queue.ready.memory_bytes();
     queue.ready.push(entry, message.body.as_bytes().len() as u32);
     let (after, is_limited) = (queue.ready.memory_bytes(), queue.is_limited);

@@ -29,13 +29,10 @@ fn complete(
     parts: &mut Parts,
     channel: ChannelId,
     (queue, consumer): (QueueId, Option<ConsumerId>),
-    messages: &[(u64, MessageId)],
+    messages: &[MessageId],
 ) {
-    if parts.queues.get(queue).log_id() != 0 {
-        messages.iter().for_each(|(sequence, message)| parts.note_gone(queue, *sequence, *message));
-    }
     let mut body_bytes = 0;
-    for (_, message) in messages {
+    for message in messages {
         body_bytes += u64::from(parts.store.body_size(*message));
         parts.store.release(*message);
     }
@@ -47,12 +44,9 @@ fn complete(
 /// A delivery is acknowledged.
 #[inline]
 fn complete_one(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
-    complete(
-        parts,
-        channel,
-        (unacked.queue, unacked.consumer()),
-        &[(unacked.entry.sequence, unacked.entry.message)],
-    );
+    let Entry { sequence, message, .. } = unacked.entry;
+    parts.note_gone(unacked.queue, sequence, message);
+    complete(parts, channel, (unacked.queue, unacked.consumer()), &[message]);
 }
 
 /// Rejected deliveries die.
@@ -195,6 +189,9 @@ pub(super) fn settle_through(
 fn complete_through(parts: &mut Parts, channel: ChannelId, last: u64) -> bool {
     let mut messages = Vec::new();
     while !parts.steps.are_spent() {
+        if parts.appends.is_on() {
+            note_first_run(parts, channel, last);
+        }
         let Some(run) = parts.channels.take_first_run(channel, last, &mut messages) else {
             return true;
         };
@@ -202,6 +199,17 @@ fn complete_through(parts: &mut Parts, channel: ChannelId, last: u64) -> bool {
         complete(parts, channel, run, &messages);
     }
     false
+}
+
+/// Notes the deliveries that are acknowledged next. Their messages still have references.
+fn note_first_run(parts: &mut Parts, channel: ChannelId, last: u64) {
+    let Parts { appends, channels, queues, store, .. } = parts;
+    for Unacked { queue, entry, .. } in channels.get(channel).unacked().first_run(last) {
+        let queue = queues.get(*queue);
+        if queue.logs(store.is_persistent(entry.message)) {
+            appends.note_settled(queue.log_id(), entry.sequence, store.body_size(entry.message));
+        }
+    }
 }
 
 fn give_back_through(parts: &mut Parts, channel: ChannelId, last: u64, requeue: bool) -> bool {
