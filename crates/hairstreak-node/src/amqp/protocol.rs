@@ -282,7 +282,8 @@ impl AmqpConnection {
             self.node.end_chores(&mut state, *id, PARKED_PATIENCE);
         }
         *turn_count += 1;
-        state.outlets.now = self.node.clock.millis(context.now);
+        let now = self.node.clock.millis(context.now);
+        state.outlets.now = now;
         let own = context.address();
         let state_steps = state.host.step_count();
         let connection = &mut *context.connection;
@@ -296,7 +297,7 @@ impl AmqpConnection {
             connection: *id,
             rights,
             slot,
-            now: self.node.clock.millis(context.now),
+            now,
             frame_body_max: self.tuned.frame_body_max(),
             steps_end: state_steps + STEPS_MAX,
             late,
