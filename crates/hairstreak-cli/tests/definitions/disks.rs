@@ -1,6 +1,4 @@
-//! A full disk and a read-only disk: a small tmpfs in a mount namespace of its own.
-//!
-//! The process in the namespace is this test binary, started again to run a single test.
+//! A full disk and a read-only disk.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -9,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use hairstreak_testkit::BoundedCommand;
 use hairstreak_wire::amqp::{Method, basic, queue};
 use serde_json::json;
 
@@ -18,11 +15,9 @@ use crate::client::{Answer, Client};
 use crate::daemon::End;
 use crate::model::{exchange_declaration, queue_declaration};
 use crate::node::{Node, Place};
-use crate::process::folder;
+use crate::small_disk::{disk, run_on_disk};
 
-const DISK: &str = "HAIRSTREAK_TEST_DISK";
-/// Mounts a disk of 2 MiB at $1, and runs the rest there.
-const MOUNT: &str = "mount -t tmpfs -o size=2m none \"$1\" && shift && exec \"$@\"";
+const DISK_SIZE: &str = "2m";
 /// A time limit that only a hanging test reaches.
 const LONG: Duration = Duration::from_secs(60);
 /// The store tries again a second after a refusal, and may have room for a small change then. Checks that came earlier had time.
@@ -33,34 +28,15 @@ const TOO_LATE: &str = "the store may have tried again before these checks";
 const RUNS_MAX: usize = 10;
 
 /// Runs a test of this binary alone on a small disk. A test whose checks came too late runs again.
-fn run_on_disk(test: &str) {
+fn check_on_disk(test: &str) {
     for run in 1..=RUNS_MAX {
-        let (is_success, said) = run_once_on_disk(test);
+        let (is_success, said) = run_on_disk(test, DISK_SIZE);
         if is_success {
             return;
         }
         assert!(said.contains(TOO_LATE) && run < RUNS_MAX, "run {run}: {said}");
         println!("{test}, run {run}: {TOO_LATE}");
     }
-}
-
-/// Returns whether the test passed, and its output.
-fn run_once_on_disk(test: &str) -> (bool, String) {
-    let place = folder("disk");
-    // In a user namespace every user may mount, if the system permits such namespaces. Root needs none.
-    let has_users = Command::new("unshare").args(["-rm", "true"]).run_to_end().status.success();
-    let output = Command::new("unshare")
-        .arg(if has_users { "-rm" } else { "-m" })
-        .args(["sh", "-c", MOUNT, "sh"])
-        .arg(&place)
-        .arg(std::env::current_exe().unwrap())
-        .args([test, "--exact", "--nocapture"])
-        .env(DISK, &place)
-        .run_to_end();
-    let said =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    fs::remove_dir(place).unwrap();
-    (output.status.success() && said.contains("1 passed"), said)
 }
 
 /// Runs checks of a store that has just refused a change. A failure counts if the checks came in time.
@@ -74,8 +50,7 @@ fn while_failing(checks: impl FnOnce()) {
 
 /// A place on the disk, in the process that has one.
 fn place_on_disk() -> Option<Place> {
-    let disk = std::env::var_os(DISK).map(PathBuf::from)?;
-    Some(Place::at(disk.join("place")))
+    Some(Place::at(disk()?.join("place")))
 }
 
 /// Leaves no page free.
@@ -114,7 +89,7 @@ fn declare_until_refused(amqp: &str, data: &Path, prefix: &str) -> (Vec<String>,
 
 #[test]
 fn a_full_disk_refuses_what_is_new_and_loses_nothing() {
-    run_on_disk("disks::on_a_full_disk");
+    check_on_disk("disks::on_a_full_disk");
 }
 
 /// In an ordinary run of the tests there is no disk, and the test does nothing.
@@ -235,7 +210,7 @@ fn refuse_operators(http: &str, data: &Path, queue: &str) {
 
 #[test]
 fn operators_are_told_of_a_full_disk_with_the_first_change_and_each_later_one() {
-    run_on_disk("disks::operators_on_a_full_disk");
+    check_on_disk("disks::operators_on_a_full_disk");
 }
 
 /// In an ordinary run of the tests there is no disk, and the test does nothing.
@@ -290,7 +265,7 @@ fn operators_on_a_full_disk() {
 
 #[test]
 fn a_node_that_stops_on_a_full_disk_has_lost_nothing() {
-    run_on_disk("disks::stopped_on_a_full_disk");
+    check_on_disk("disks::stopped_on_a_full_disk");
 }
 
 /// In an ordinary run of the tests there is no disk, and the test does nothing.
@@ -314,7 +289,7 @@ fn stopped_on_a_full_disk() {
 
 #[test]
 fn a_new_node_does_not_start_on_a_full_disk_or_a_read_only_one() {
-    run_on_disk("disks::started_on_a_bad_disk");
+    check_on_disk("disks::started_on_a_bad_disk");
 }
 
 /// In an ordinary run of the tests there is no disk, and the test does nothing.

@@ -1,6 +1,6 @@
 //! `Client`: publishes numbered messages with confirms, and consumes them.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hairstreak_amqp::{Address, CHANNEL, ClientError, Connection, Event, open};
 use hairstreak_testkit::Rng;
@@ -132,11 +132,15 @@ impl Client {
 
     /// The next event, within `timeout`.
     pub fn event(&mut self, timeout: Duration) -> Result<Option<Event>, ClientError> {
-        if let Some(event) = self.connection.next_event()? {
-            return Ok(Some(event));
+        let deadline = Instant::now() + timeout;
+        loop {
+            let event = self.connection.next_event()?;
+            if event.is_some() || deadline <= Instant::now() {
+                return Ok(event);
+            }
+            // A part of a frame may come.
+            self.connection.wait([], Some(deadline))?;
         }
-        self.connection.wait([], Some(std::time::Instant::now() + timeout))?;
-        self.connection.next_event()
     }
 
     /// The next message, within `timeout`.

@@ -6,10 +6,13 @@ mod daemon;
 #[path = "../workbench/process.rs"]
 #[expect(dead_code, reason = "how a command ends matters to others")]
 mod process;
+#[path = "../workbench/small_disk.rs"]
+mod small_disk;
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;
 
 mod client;
+mod disks;
 mod kills;
 mod node;
 mod paging;

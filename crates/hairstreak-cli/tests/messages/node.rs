@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::daemon::{Daemon, End};
 use crate::process::folder;
 
-const CONFIG: &str = "store_messages = true\n[amqp]\nbind = [\"tcp://127.0.0.1:*\"]\n";
+const CONFIG: &str = "store_messages = true\namqp.bind = [\"tcp://127.0.0.1:*\"]\n";
 
 /// A data directory and a configuration.
 pub struct Place {
@@ -24,15 +24,28 @@ pub struct Node {
 impl Place {
     /// A new place.
     pub fn new(name: &str) -> Place {
-        Place::with(name, "")
+        Place::at(folder(name), "")
     }
 
-    /// A new place for nodes with further lines in the section `amqp` of their configuration.
-    pub fn with(name: &str, amqp: &str) -> Place {
-        let folder = folder(name);
+    /// A new place at that path. `settings`: further lines of the configuration.
+    pub fn at(folder: PathBuf, settings: &str) -> Place {
         std::fs::create_dir_all(&folder).unwrap();
-        std::fs::write(folder.join("node.toml"), format!("{CONFIG}{amqp}")).unwrap();
+        std::fs::write(folder.join("node.toml"), format!("{settings}{CONFIG}")).unwrap();
         Place { folder }
+    }
+
+    /// Writes a file that leaves so many bytes of the disk free. Returns its path.
+    pub fn fill(&self, free_bytes: u64) -> PathBuf {
+        let path = self.folder.join("filler");
+        let size = self.free_bytes().saturating_sub(free_bytes);
+        std::fs::write(&path, vec![1; size as usize]).unwrap();
+        path
+    }
+
+    /// The free bytes of the disk.
+    pub fn free_bytes(&self) -> u64 {
+        let disk = rustix::fs::statvfs(&self.folder).unwrap();
+        disk.f_bavail * disk.f_frsize
     }
 
     /// Starts a process, which may not serve yet.

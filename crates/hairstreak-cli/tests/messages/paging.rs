@@ -7,10 +7,11 @@ use hairstreak_wire::amqp::{FieldTable, Properties};
 
 use crate::client::Client;
 use crate::node::Place;
+use crate::process::folder;
 use crate::soak::amount;
 
 /// A fraction of the messages of a test. Publishers would wait for ever if messages stayed in memory.
-const WATERMARK: &str = "memory_watermark = 16777216\n";
+const WATERMARK: &str = "amqp.memory_watermark = 16777216\n";
 
 /// Publishes messages with bodies of up to 20,000 bytes, and waits for their confirms.
 fn publish(
@@ -41,7 +42,7 @@ fn numbers(client: &mut Client, queue: &str) -> Vec<u64> {
 fn queues_longer_than_the_memory_are_delivered_in_order() {
     let mut rng = rng();
     let count = amount(4_000, 100_000) as u64;
-    let place = Place::with("message-paging", WATERMARK);
+    let place = Place::at(folder("message-paging"), WATERMARK);
     let node = place.start();
     for (queue, persistent_part) in [("persistent", 1), ("mixed", 2), ("transient", u64::MAX)] {
         let mut client = Client::connect(&node.amqp).unwrap();
@@ -67,7 +68,7 @@ fn queues_longer_than_the_memory_are_delivered_in_order() {
 #[test]
 fn what_was_on_disk_survives_kill_9_and_a_second_backlog_comes_behind() {
     let mut rng = rng();
-    let place = Place::with("message-paging-kill", WATERMARK);
+    let place = Place::at(folder("message-paging-kill"), WATERMARK);
     let node = place.start();
     let mut client = Client::connect(&node.amqp).unwrap();
     client.declare("q", &FieldTable::new()).unwrap();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use hairstreak_broker::vhost::VirtualHost;
-use hairstreak_node::node::{Node, SharedHost};
+use hairstreak_node::node::{Messages, Node, Reason, SharedHost};
 use hairstreak_node::operator::parameters::{self, CLUSTER_NAME};
 use hairstreak_node::{CertificateFiles, process};
 use parking_lot::Mutex;
@@ -45,9 +45,11 @@ pub(crate) struct About {
 }
 
 impl About {
-    /// The bytes that are free on the disk of the data directory.
-    pub(crate) fn disk_free(&self) -> u64 {
-        process::disk_free_bytes(self.data_directory.as_deref())
+    /// The bytes that are free on the disk of the data directory. With messages on disk they are those of the last look: a disk that
+    /// does not answer holds up no operator.
+    pub(crate) fn disk_free(&self, node: &Node) -> u64 {
+        let look = || process::disk_free_bytes(self.data_directory.as_deref());
+        node.messages.as_ref().map_or_else(look, Messages::free_bytes)
     }
 
     /// The certificates of a listener.
@@ -59,10 +61,13 @@ impl About {
         }
     }
 
-    /// Returns `true` if the disk is short of room. This alarm stops no publisher, because messages are in memory. A
-    /// node without a data directory writes nothing and has no such alarm.
-    pub(crate) fn is_disk_alarmed(&self) -> bool {
-        self.data_directory.is_some() && self.disk_free() < self.disk_free_limit
+    /// Returns `true` if the disk is short of room. Publishers wait if messages are on disk. A node without a data directory writes
+    /// nothing and has no such alarm.
+    pub(crate) fn is_disk_alarmed(&self, node: &Node) -> bool {
+        match node.messages {
+            Some(_) => node.account.alarm.has(Reason::DiskSpace),
+            None => self.data_directory.is_some() && self.disk_free(node) < self.disk_free_limit,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use hairstreak_node::access::LoginCounts;
-use hairstreak_node::node::{Node, Totals};
+use hairstreak_node::node::{Messages, Node, Reason, Totals};
 use hairstreak_node::operator::parameters::{self, CLUSTER_ID, CLUSTER_NAME};
 use hairstreak_node::process;
 
@@ -28,6 +28,9 @@ pub(super) struct NodeFigures {
     is_memory_alarmed: bool,
     is_disk_alarmed: bool,
     cannot_write_definitions: bool,
+    is_disk_slow: bool,
+    cannot_write_messages: bool,
+    disk_operation_s: f64,
 }
 
 static CHURN: Group<NodeFigures> = group!("connection_churn_metrics", |node| {
@@ -66,6 +69,9 @@ static ALARMS: Group<NodeFigures> = group!("", |node| {
     Untyped "alarms_free_disk_space_watermark" "1: the disk counts as full" = f64::from(node.is_disk_alarmed);
     Untyped "alarms_memory_used_watermark" "1: publishers wait until there is memory" = f64::from(node.is_memory_alarmed);
     Untyped "alarms_definitions_unwritten" "1: definitions cannot be written, and changes are refused" = f64::from(node.cannot_write_definitions);
+    Untyped "alarms_messages_unwritten" "1: messages cannot be written, and publishers wait" = f64::from(node.cannot_write_messages);
+    Untyped "alarms_slow_disk" "1: the disk has not answered the message log for 2 s, and publishers wait" = f64::from(node.is_disk_slow);
+    Gauge "message_log_operation_seconds" "Time that the present write or sync of the message log has taken" = node.disk_operation_s;
 });
 
 static OBJECTS: Group<Objects> = group!("", |objects| {
@@ -79,6 +85,7 @@ impl NodeFigures {
     pub(super) fn now(node: &Node, about: &About, uptime: Duration, totals: &Totals) -> NodeFigures {
         let mut figures = node_figures(node, about);
         add_churn(&mut figures, &totals.stats);
+        let operation_time = node.messages.as_ref().and_then(Messages::operation_time);
         NodeFigures {
             figures,
             descriptor_limit: process::descriptor_limit(),
@@ -86,8 +93,11 @@ impl NodeFigures {
             memory_limit: node.account.alarm.watermark() as u64,
             disk_free_limit: about.disk_free_limit,
             uptime_s: uptime.as_secs_f64(),
-            is_memory_alarmed: node.is_alarmed(),
-            is_disk_alarmed: about.is_disk_alarmed(),
+            is_memory_alarmed: node.account.alarm.has(Reason::Memory),
+            is_disk_slow: node.account.alarm.has(Reason::SlowDisk),
+            cannot_write_messages: node.account.alarm.has(Reason::FailingDisk),
+            disk_operation_s: operation_time.unwrap_or_default().as_secs_f64(),
+            is_disk_alarmed: about.is_disk_alarmed(node),
             cannot_write_definitions: node.journal.refusal().is_some(),
         }
     }

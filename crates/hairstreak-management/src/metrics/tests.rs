@@ -10,7 +10,7 @@ use std::time::Duration;
 use hairstreak_broker::queue::QueueDeclaration;
 use hairstreak_node::access::Peer;
 use hairstreak_node::definitions::VirtualHostDefinition;
-use hairstreak_node::node::{HostState, Node, OPERATORS};
+use hairstreak_node::node::{HostState, Node, OPERATORS, Reason};
 use hairstreak_node::operator::{self, queues, virtual_hosts};
 use hairstreak_node::{NodeConfig, OneMessage, process, publish_once};
 
@@ -143,6 +143,13 @@ fn the_sums_are_there_without_any_object() {
     ] {
         assert_eq!(page.types.get(name).map(String::as_str), Some(kind), "{name}");
     }
+    page.check("rabbitmq_alarms_slow_disk", 0.0);
+    page.check("rabbitmq_message_log_operation_seconds", 0.0);
+    world.node.account.set_alarm(Reason::SlowDisk, true);
+    let alarmed = world.page("/metrics");
+    alarmed.check("rabbitmq_alarms_slow_disk", 1.0);
+    alarmed.check("rabbitmq_alarms_messages_unwritten", 0.0);
+    alarmed.check("rabbitmq_alarms_memory_used_watermark", 0.0);
     page.check("rabbitmq_queues", 0.0);
     page.check("rabbitmq_queue_messages", 0.0);
     page.check("rabbitmq_global_messages_received_total{protocol=\"amqp091\"}", 0.0);

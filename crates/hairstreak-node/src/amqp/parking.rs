@@ -1,4 +1,4 @@
-//! Parking of frames while the memory alarm is raised, so that the frames behind them are still read.
+//! Parking of frames while the alarm is raised, so that the frames behind them are still read.
 //!
 //! A client that publishes and consumes on one connection sends acknowledgements behind its messages, and acknowledgements free
 //! memory. A basic.publish that comes while the alarm is raised is parked unchanged, with all later frames of its channel behind
@@ -75,7 +75,8 @@ impl Session {
     /// Notifies the client that its messages wait, unless it is notified already or did not ask for notices.
     pub(super) fn block(&mut self, turn: &mut Turn<'_>) {
         if self.throttle.block() && self.hears_blocked {
-            let blocked = connection::Blocked { reason: b"low on memory" };
+            let reason = self.node.account.alarm.text();
+            let blocked = connection::Blocked { reason: reason.as_bytes() };
             turn.reply(0, &Method::ConnectionBlocked(blocked));
         }
     }
@@ -159,7 +160,8 @@ impl Session {
             return false;
         }
         if !self.parked.may_be_let_in() {
-            log::warn!("low on memory: messages of a connection that ends are dropped");
+            let reason = self.node.account.alarm.text();
+            log::warn!("{reason}: messages of a connection that ends are dropped");
             return false;
         }
         self.parked.begin_end(&mut self.reading);

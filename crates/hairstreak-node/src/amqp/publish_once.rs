@@ -35,8 +35,8 @@ pub struct OneMessage<'a> {
 /// The reason why a message is in no queue, except that no queue wants it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotPublished {
-    /// The memory alarm is raised.
-    LowMemory,
+    /// Publishers have to wait, for these reasons.
+    Blocked(String),
     /// The user may not connect to the virtual host, or not once more.
     NotAdmitted,
     /// A full queue has refused the message; a client would receive basic.nack.
@@ -54,7 +54,7 @@ pub fn publish_once(
 ) -> Result<bool, NotPublished> {
     let (mut rights, slot) = admit(node, identity, host.name()).map_err(|_| NotPublished::NotAdmitted)?;
     if node.is_alarmed() {
-        return Err(NotPublished::LowMemory);
+        return Err(NotPublished::Blocked(node.account.alarm.text()));
     }
     check_size(message.body.len() as u64, node.settings.message_size_max()).map_err(NotPublished::Refused)?;
     // The message may take more than one call of the host. All its queues have the message when the operator has acted.

@@ -18,8 +18,9 @@ use crate::curve_keys::read_keys;
 /// The least watermark for each virtual host, in bytes. A host that has had a message keeps up to 2 MiB for the next message.
 const MEMORY_MIN: usize = 4 << 20;
 
-/// The free bytes below which a disk counts as full, as in RabbitMQ.
-const DISK_FREE_LIMIT: u64 = 50_000_000;
+/// The free bytes below which a disk counts as full. Two files of 64 MiB may still come when publishers are told to wait: the next one
+/// for messages on their way, and one for copies, which free space. The rest is for definitions. RabbitMQ has 50 MB and no such files.
+const DISK_FREE_LIMIT: u64 = 200_000_000;
 
 /// The settings of a node. By default nothing is kept, and there is no endpoint.
 #[derive(Clone, Debug, Deserialize)]

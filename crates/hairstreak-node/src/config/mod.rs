@@ -3,7 +3,7 @@
 //! ```toml
 //! node_name = "hairstreak@localhost"
 //! data_dir = "/var/lib/hairstreak"    # "none" keeps nothing; --data-dir says otherwise
-//! disk_free_limit = 50_000_000        # free bytes below which the disk of the data directory counts as full, for operators
+//! disk_free_limit = 200_000_000       # free bytes on the disk of the data directory below which publishers wait
 //! load_definitions = "definitions.json"   # imported at each start; paths begin at the folder of this file
 //! require_login = false               # true: nothing is open without credentials, from this host either
 //!

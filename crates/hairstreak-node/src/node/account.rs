@@ -1,13 +1,13 @@
-//! `Account`: the memory of all messages, and the publishers that wait for it.
+//! `Account`: the memory of all messages, and the publishers that wait for it or for the disk.
 
-use super::alarm::{Alarm, Change};
+use super::alarm::{Alarm, Change, Reason};
 use super::parking::Parking;
 use super::passes::Passes;
 use super::timekeeper::Timekeeper;
 
 /// The memory of all messages of the node. Virtual hosts and connections report their part of it.
 pub struct Account {
-    /// The alarm of memory.
+    /// The alarm for which publishers wait.
     pub alarm: Alarm,
     /// The timers of all virtual hosts.
     pub timekeeper: Timekeeper,
@@ -46,9 +46,16 @@ impl Account {
         self.follow(self.alarm.note(before, now));
     }
 
+    /// Adds a reason to the alarm, or takes it away. Returns true if that is new.
+    pub fn set_alarm(&self, reason: Reason, is_present: bool) -> bool {
+        let change = self.alarm.set(reason, is_present);
+        self.follow(change);
+        change != Change::None
+    }
+
     #[inline]
     fn follow(&self, change: Change) {
-        if change == Change::Cleared {
+        if change == Change::Cleared && !self.alarm.is_raised() {
             self.parking.renew();
             self.passes.renew();
             self.timekeeper.wake_publishers();

@@ -16,7 +16,7 @@
 use std::collections::{HashMap, HashSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::task::{Context, Poll};
 
@@ -62,6 +62,12 @@ pub struct OpenJournal {
 struct Progress {
     /// Batches with an unknown outcome, which are not on disk.
     awaited_count: AtomicUsize,
+    /// The number of the last batch with changes. Batches are submitted under the lock, in the order of their numbers.
+    last_number: Mutex<u64>,
+    /// The number of the last submitted batch with changes.
+    submitted: AtomicU64,
+    /// The number of the last batch with changes whose outcome is known.
+    settled: AtomicU64,
     /// The places of refused definitions, with the definitions before. The map is empty once any later batch is on disk.
     unwritten: Mutex<HashMap<Place, Option<Definition>>>,
     /// The places of definitions that are deleted in memory, and not on disk. The set is empty once any later batch is on disk.
@@ -117,7 +123,7 @@ impl Progress {
     }
 }
 
-/// Changes that are being written to the disk. Resolves when they are there.
+/// Changes or messages that are being written to the disk. Resolves when they are there.
 #[derive(Debug)]
 pub struct Commit(Option<oneshot::Receiver<Result<(), JournalError>>>);
 
@@ -243,16 +249,37 @@ impl Journal {
     pub fn submit(&self, changes: Vec<Change>, done: impl FnOnce(Result<(), JournalError>) + Send + 'static) {
         let Journal::On(OpenJournal { store, progress }) = self else { return done(Ok(())) };
         progress.awaited_count.fetch_add(1, Ordering::AcqRel);
-        let progress = Arc::clone(progress);
+        let mut last_number = progress.last_number.lock();
+        *last_number += u64::from(!changes.is_empty());
+        let number = *last_number;
+        let told = Arc::clone(progress);
         store.submit(changes.iter().map(to_write).collect(), move |result| {
             let result = result.map_err(JournalError::from);
-            let refused = progress.note(changes, &result);
-            if let Some(take_back) = progress.take_back.get() {
+            let refused = told.note(changes, &result);
+            if let Some(take_back) = told.take_back.get() {
                 // The latest first: bindings before the queues that they lead to.
                 refused.into_iter().rev().for_each(|(definition, before)| take_back(&definition, before));
             }
+            told.settled.store(number, Ordering::Release);
             done(result);
         });
+        progress.submitted.store(number, Ordering::Release);
+    }
+
+    /// Returns the number of the last changes if their outcome is not known.
+    #[inline]
+    pub fn pending(&self) -> Option<u64> {
+        let Journal::On(OpenJournal { progress, .. }) = self else { return None };
+        let submitted = progress.submitted.load(Ordering::Acquire);
+        (progress.settled.load(Ordering::Acquire) < submitted).then_some(submitted)
+    }
+
+    /// Has the writer's thread call `done` once the outcome of all changes before is known. Refused changes are taken back then.
+    pub fn after_changes(&self, done: impl FnOnce() + Send + 'static) {
+        match self {
+            Journal::Off => done(),
+            Journal::On(OpenJournal { store, .. }) => store.submit(Vec::new(), |_| done()),
+        }
     }
 
     /// Makes an answer that changes nothing wait for the changes before it. `done` is called as in [`Journal::submit`]. It gets
@@ -354,6 +381,13 @@ impl Commit {
     /// Returns a commit that is done already.
     pub fn done() -> Commit {
         Commit(None)
+    }
+
+    /// Returns a commit, and the function that ends it.
+    pub(super) fn pending() -> (Commit, impl FnOnce() + Send + 'static) {
+        let (tell, told) = oneshot::channel();
+        // If the other end is gone, no receiver waits any more.
+        (Commit(Some(told)), move || drop(tell.send(Ok(()))))
     }
 }
 

@@ -8,16 +8,20 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Duration;
 
 use hairstreak_broker::message::Message;
 use hairstreak_broker::vhost::{LogChange, LogRun, LogTarget};
 use hairstreak_store::DataDirectory;
 use hairstreak_store::log::{
-    Batch, Damage, LogError, MessageLog, MessageRecord, OpenedLog, Progress, Record, RecoveredQueue, Run,
-    Runs, Target, Targets,
+    Batch, Damage, DroppedQueues, LogError, MessageLog, MessageRecord, OpenedLog, Progress, Record,
+    RecoveredQueue, Run, Runs, SEGMENT_SIZE, Target, Targets,
 };
 use hairstreak_transport::event_loop::Address;
 
+use super::account::Account;
+use super::disk_watch::DiskWatch;
+use super::journal::Journal;
 use super::paging::Paging;
 use super::waiting::{Waiter, Waiting};
 
@@ -31,11 +35,13 @@ pub struct Messages {
     is_wanted: AtomicBool,
     /// The messages of long queues that are on disk.
     pub(super) paging: Paging,
+    disk: Arc<DiskWatch>,
 }
 
 impl Messages {
     /// Opens the log in a data directory. Messages of queues for which `is_known` returns false are forgotten. Returns
-    /// also the queues that are in the log.
+    /// also the queues that are in the log. Publishers wait by the alarm of `account` while the disk does not answer,
+    /// fails, or has fewer free bytes than `free_limit`.
     ///
     /// # Errors
     ///
@@ -43,12 +49,26 @@ impl Messages {
     pub fn open(
         directory: &DataDirectory,
         is_known: impl Fn(u64) -> bool,
+        (account, free_limit): (Arc<Account>, u64),
     ) -> Result<(Messages, Vec<RecoveredQueue>), LogError> {
-        let waiting = Arc::new(Waiting::new("messages cannot be written, and are not confirmed"));
-        let told = Arc::clone(&waiting);
-        let on_progress = Box::new(move |progress: &Progress| told.note(progress));
-        let OpenedLog { log, epoch, queues, damages, missing_count, was_closed } =
+        let waiting = Arc::new(Waiting::default());
+        let disk = Arc::new(DiskWatch::new(account, free_limit));
+        let (told, watch) = (Arc::clone(&waiting), Arc::clone(&disk));
+        let on_progress = Box::new(move |progress: &Progress| {
+            watch.note_written(progress.failing.as_ref());
+            watch.note_space(progress.is_short);
+            told.note_synced(progress.synced);
+        });
+        let OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed } =
             MessageLog::open_in(directory, is_known, on_progress)?;
+        log.set_free_limit(free_limit);
+        disk.note_space(log.is_short());
+        if free_limit < 2 * SEGMENT_SIZE {
+            log::warn!(
+                "disk_free_limit: {free_limit} bytes are less than two files of messages ({} bytes): the disk may be full before publishers wait",
+                2 * SEGMENT_SIZE
+            );
+        }
         for Damage { file, offset, size, was_synced } in &damages {
             if *was_synced {
                 log::error!(
@@ -60,6 +80,11 @@ impl Messages {
                 );
             }
         }
+        // The definitions lose a queue first, and a crash may keep its end from the log.
+        if dropped.message_count > 0 {
+            let DroppedQueues { queue_count, message_count } = dropped;
+            log::info!("messages: {message_count} messages of {queue_count} deleted queues are dropped");
+        }
         if missing_count > 0 {
             log::error!("messages: {missing_count} messages are lost with their files");
         }
@@ -69,7 +94,7 @@ impl Messages {
         let log = Arc::new(log);
         let logged = (Arc::clone(&log), Arc::clone(&waiting));
         let paging = Paging::create(directory, logged, recovered.collect())?;
-        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), paging }, queues))
+        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), paging, disk }, queues))
     }
 
     /// The source of queue ids.
@@ -88,16 +113,33 @@ impl Messages {
     }
 
     /// Hands the records of a turn to the log, and returns their position if there are any. The caller holds the lock of the host,
-    /// and calls [`Messages::wake`] behind it.
+    /// and calls [`Messages::wake`] behind it. The position is not confirmed before the definitions that are under way in `journal`:
+    /// they may have queues of these messages.
     #[inline]
-    pub fn hand_over(&self, batch: &mut Batch, changes: &mut Vec<LogChange>) -> Option<u64> {
-        if batch.is_empty() && changes.is_empty() { None } else { Some(self.append(batch, changes)) }
+    pub fn hand_over(
+        &self,
+        batch: &mut Batch,
+        changes: &mut Vec<LogChange>,
+        journal: &Journal,
+    ) -> Option<u64> {
+        if batch.is_empty() && changes.is_empty() { None } else { Some(self.append(batch, changes, journal)) }
     }
 
-    fn append(&self, batch: &mut Batch, changes: &mut Vec<LogChange>) -> u64 {
+    fn append(&self, batch: &mut Batch, changes: &mut Vec<LogChange>, journal: &Journal) -> u64 {
         let mut batch = std::mem::take(batch);
         push_changes(changes, &mut batch);
-        let appended = self.log.append(batch);
+        let appended = match journal.pending() {
+            None => self.log.append(batch),
+            Some(definitions) => {
+                let append = || self.log.append(batch);
+                let (appended, is_new) = self.waiting.append_held(append, definitions);
+                if is_new {
+                    let waiting = Arc::clone(&self.waiting);
+                    journal.after_changes(move || waiting.follow(|barriers| barriers.release(definitions)));
+                }
+                appended
+            }
+        };
         if appended.has_to_wake {
             self.is_wanted.store(true, Release);
         }
@@ -113,18 +155,42 @@ impl Messages {
         self.paging.wake();
     }
 
-    /// The last position that is on the medium.
+    /// The last position that may be confirmed: it is on the medium, and so are the definitions of its queues.
     #[inline]
     pub fn synced(&self) -> u64 {
         self.waiting.synced()
     }
 
-    /// Returns true if nothing can be written at present.
-    pub fn is_failing(&self) -> bool {
-        self.waiting.is_failing()
+    /// Returns the faults of the disk, for operators.
+    pub fn faults(&self) -> Vec<String> {
+        self.disk.faults()
     }
 
-    /// Waits for a position: `waiter` is served once it is on the medium.
+    /// Returns how long the present operation of the log on the disk has taken. `None`: there is none.
+    pub fn operation_time(&self) -> Option<Duration> {
+        self.log.sync_time()
+    }
+
+    /// Returns the free bytes of the disk at the last look.
+    pub fn free_bytes(&self) -> u64 {
+        self.log.free_bytes()
+    }
+
+    /// Looks at the disk if a look is due. Returns the time of the next look. `now`: the node's milliseconds.
+    pub fn look_at_disk(&self, now: u64) -> u64 {
+        self.disk.look(now, || {
+            self.log.look_at_space();
+            (self.log.sync_time(), self.log.is_short())
+        })
+    }
+
+    /// The last position that is on the medium.
+    #[cfg(test)]
+    pub(super) fn log_synced(&self) -> u64 {
+        self.waiting.log_synced()
+    }
+
+    /// Waits for a position: `waiter` is served once it may be confirmed.
     pub fn wait(&self, position: u64, waiter: Waiter) {
         self.waiting.wait(position, waiter);
     }

@@ -1,12 +1,14 @@
 //! The node: the state that the connections of all protocols share.
 //!
 //! Reading order: [`Node`], [`SharedHost`] (a virtual host behind its lock), `outlets` and `encoding` (the way of deliveries to
-//! connections), `alarm` (memory), `timekeeper` (expiry).
+//! connections), `alarm` (publishers that wait), `disk_watch` (the disk of the message log), `timekeeper` (expiry).
 
 mod account;
 mod alarm;
+mod barriers;
 mod catalog;
 mod connections;
+mod disk_watch;
 pub mod encoding;
 mod hosts;
 mod journal;
@@ -30,6 +32,7 @@ mod totals;
 mod waiting;
 
 pub use account::Account;
+pub use alarm::Reason;
 pub use connections::Post;
 pub use connections::{ClientInfo, ConnectionEntry, Figures, Listed, Peer};
 pub use journal::{Commit, Journal, JournalError};

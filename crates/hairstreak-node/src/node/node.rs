@@ -25,6 +25,7 @@ use super::refused_logins::RefusedLogins;
 use super::settings::Settings;
 use super::shared_host::{HostState, SharedHost};
 use super::timekeeper::Clock;
+use super::waiting::Waiter;
 use crate::access::{Access, AccessOptions};
 use crate::config::{AmqpConfig, NodeConfig, TlsConfig};
 use crate::definitions::{Change, Definition, Kind, Place};
@@ -52,7 +53,7 @@ pub struct Node {
     pub login_from: LoginFrom,
     /// Settings that a reload changes.
     pub settings: Settings,
-    /// The memory of all hosts and connections.
+    /// The memory of all hosts and connections, and the alarm.
     pub account: Arc<Account>,
     /// The memory of long bodies.
     pub pool: Arc<BlockPool>,
@@ -81,7 +82,12 @@ pub struct Node {
 
 impl Node {
     /// A node without virtual hosts.
-    pub fn new(config: &NodeConfig, journal: Journal, messages: Option<Messages>) -> io::Result<Node> {
+    pub fn new(
+        config: &NodeConfig,
+        account: Arc<Account>,
+        journal: Journal,
+        messages: Option<Messages>,
+    ) -> io::Result<Node> {
         let (rules, amqp) = (config.login_rules(), &config.amqp);
         Ok(Node {
             id: NodeId::random()?,
@@ -90,7 +96,7 @@ impl Node {
             refused_logins: RefusedLogins::default(),
             login_from: amqp.tls.as_ref().map(TlsConfig::login_from).unwrap_or_default(),
             settings: Settings::new(amqp),
-            account: Arc::new(Account::new(amqp.memory_watermark)),
+            account,
             pool: BlockPool::new(),
             segments: Arc::new(SegmentPool::new(amqp.memory_watermark / SPARE_PART)),
             hosts: Hosts::default(),
@@ -172,7 +178,8 @@ impl Node {
     #[inline]
     pub fn hand_over(&self, host: &SharedHost, state: &mut HostState) {
         let Some(messages) = &self.messages else { return };
-        if let Some(position) = messages.hand_over(&mut state.outlets.batch, state.host.log_changes()) {
+        let changes = state.host.log_changes();
+        if let Some(position) = messages.hand_over(&mut state.outlets.batch, changes, &self.journal) {
             state.log_position = position;
         }
         let HostState { host: machine, outlets, log_position, .. } = state;
@@ -180,6 +187,15 @@ impl Node {
             let requests = machine.page_requests().drain(..);
             messages.paging.serve(&host.pages, requests, &mut outlets.pages, (*log_position, outlets.now));
         }
+    }
+
+    /// Returns the commit of the messages that a host has handed to the message log so far.
+    pub fn logged(&self, host: &SharedHost) -> Commit {
+        let Some(messages) = &self.messages else { return Commit::done() };
+        let position = host.lock().log_position;
+        let (commit, end) = Commit::pending();
+        messages.wait(position, Waiter::Call(Box::new(end)));
+        commit
     }
 
     /// Wakes the thread of the message log, if it has work. The caller holds no lock.
@@ -282,7 +298,7 @@ impl Node {
         self.account.timekeeper.wake_by(0);
     }
 
-    /// Fires the due timers of the virtual hosts. A busy host is tried again a millisecond later. With `clears` all connections
+    /// Fires the due timers of the virtual hosts, and looks at the disk. A busy host is tried again a millisecond later. With `clears` all connections
     /// check the alarm. `time` returns the time, and `wake` wakes a connection. Returns the time of the next timer.
     pub fn fire(
         &self,
@@ -293,7 +309,8 @@ impl Node {
         let now = self.clock.millis(time());
         let (passing, look_at) = self.account.passes.give(&self.account.alarm, now);
         passing.into_iter().for_each(&mut wake);
-        let mut next = [self.segments.trim(now), look_at].into_iter().flatten().min();
+        let look_at_disk = self.messages.as_ref().map(|messages| messages.look_at_disk(now));
+        let mut next = [self.segments.trim(now), look_at, look_at_disk].into_iter().flatten().min();
         for host in self.hosts.all() {
             if clears {
                 host.wake_all_later();

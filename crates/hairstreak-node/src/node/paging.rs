@@ -67,9 +67,16 @@ impl Paging {
         logged: (Arc<MessageLog>, Arc<Waiting>),
         recovered: HashMap<u64, u64>,
     ) -> Result<Paging, LogError> {
-        let waiting = Arc::new(Waiting::new("messages cannot be moved from memory to disk"));
+        let (waiting, was_failing) = (Arc::new(Waiting::default()), AtomicBool::new(false));
         let told = Arc::clone(&waiting);
-        let on_progress = Box::new(move |progress: &Progress| told.note(progress));
+        let on_progress = Box::new(move |progress: &Progress| {
+            match (&progress.failing, was_failing.swap(progress.failing.is_some(), Relaxed)) {
+                (Some(error), false) => log::error!("messages cannot be moved from memory to disk: {error}"),
+                (None, true) => log::info!("messages are moved from memory to disk again"),
+                _ => {}
+            }
+            told.note_synced(progress.synced);
+        });
         let log = Arc::new(MessageLog::create_temporary(directory, FOLDER, on_progress)?);
         Ok(Paging { logged, paged: (log, waiting), recovered, is_wanted: AtomicBool::new(false) })
     }

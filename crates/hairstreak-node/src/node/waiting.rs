@@ -1,19 +1,21 @@
 //! `Waiting`: the progress of a log, and those who wait for its positions.
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::{Acquire, Release};
 
-use hairstreak_store::log::Progress;
+use hairstreak_store::log::Appended;
 use hairstreak_transport::event_loop::Address;
 use parking_lot::Mutex;
 
+use super::barriers::Barriers;
+
 /// Progress of a log, and the waiters for positions.
+#[derive(Default)]
 pub struct Waiting {
-    /// The effect of a log that cannot be written.
-    failure: &'static str,
+    /// The last position that may be confirmed.
     synced: AtomicU64,
-    is_failing: AtomicBool,
+    barriers: Mutex<Barriers>,
     waiters: Mutex<Vec<(u64, Waiter)>>,
     wake: OnceLock<Box<dyn Fn(Address) + Send + Sync>>,
 }
@@ -27,18 +29,7 @@ pub enum Waiter {
 }
 
 impl Waiting {
-    /// `failure`: the effect of a log that cannot be written, for the log of the node.
-    pub fn new(failure: &'static str) -> Waiting {
-        Waiting {
-            failure,
-            synced: AtomicU64::new(0),
-            is_failing: AtomicBool::new(false),
-            waiters: Mutex::default(),
-            wake: OnceLock::new(),
-        }
-    }
-
-    /// Waits for a position: `waiter` is served once it is on the medium.
+    /// Waits for a position: `waiter` is served once it may be confirmed.
     pub fn wait(&self, position: u64, waiter: Waiter) {
         self.waiters.lock().push((position, waiter));
         // The position may have been synced meanwhile.
@@ -52,26 +43,37 @@ impl Waiting {
         let _ = self.wake.set(wake);
     }
 
-    /// The last position that is on the medium.
+    /// The last position that may be confirmed.
     #[inline]
     pub fn synced(&self) -> u64 {
         self.synced.load(Acquire)
     }
 
-    /// Returns true if nothing can be written at present.
-    pub fn is_failing(&self) -> bool {
-        self.is_failing.load(Relaxed)
+    /// The last position that is on the medium, confirmed or not.
+    #[cfg(test)]
+    pub fn log_synced(&self) -> u64 {
+        self.barriers.lock().synced()
     }
 
-    /// Notes the progress of the log, and serves those who waited for it.
-    pub fn note(&self, progress: &Progress) {
-        self.synced.store(progress.synced, Release);
-        let was_failing = self.is_failing.swap(progress.failing.is_some(), Relaxed);
-        match &progress.failing {
-            Some(error) if !was_failing => log::error!("{}: {error}", self.failure),
-            None if was_failing => log::info!("messages are written again"),
-            _ => {}
-        }
+    /// Appends a batch that waits for definitions, too. Returns also whether no earlier batch waits for the same definitions.
+    pub fn append_held(&self, append: impl FnOnce() -> Appended, definitions: u64) -> (Appended, bool) {
+        // The log reports no progress in between.
+        let mut barriers = self.barriers.lock();
+        let appended = append();
+        (appended, barriers.hold(appended.position, definitions))
+    }
+
+    /// The log has synced all positions up to this one.
+    pub fn note_synced(&self, synced: u64) {
+        self.follow(|barriers| barriers.note_synced(synced));
+    }
+
+    /// Changes the barriers, and serves those that wait for nothing more.
+    pub fn follow(&self, change: impl FnOnce(&mut Barriers)) {
+        let mut barriers = self.barriers.lock();
+        change(&mut barriers);
+        self.synced.store(barriers.confirmable(), Release);
+        drop(barriers);
         self.serve();
     }
 

@@ -1,6 +1,7 @@
 //! The start of a node: the definitions of the data directory take effect before any client can connect.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{fs, io};
 
 use hairstreak_store::log::LogError;
@@ -12,7 +13,7 @@ use super::users::{self, By};
 use super::{configured_users, importing, loading, restoring, taking_effect, virtual_hosts};
 use crate::config::NodeConfig;
 use crate::definitions::{Definition, DefinitionError, Kind, VirtualHostDefinition, read_document};
-use crate::node::{Journal, Messages, Node};
+use crate::node::{Account, Journal, Messages, Node};
 
 /// A failure to start a node from its data directory.
 #[derive(Debug, Error)]
@@ -51,8 +52,9 @@ pub enum BootError {
 ///
 /// The directory cannot be used, or a definition cannot take effect.
 pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
+    let account = Arc::new(Account::new(config.amqp.memory_watermark));
     let Some(path) = &config.data_dir else {
-        let node = Node::new(config, Journal::Off, None)?;
+        let node = Node::new(config, account, Journal::Off, None)?;
         add_first_definitions(&node, config)?;
         return Ok(node);
     };
@@ -63,7 +65,9 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     let logged = loading::logged_queues(&definitions);
     let (messages, recovered) = if config.store_messages || directory.has_messages() {
-        let (messages, queues) = Messages::open(&directory, |queue| logged.contains_key(&queue))?;
+        let is_known = |queue| logged.contains_key(&queue);
+        let limits = (Arc::clone(&account), config.disk_free_limit);
+        let (messages, queues) = Messages::open(&directory, is_known, limits)?;
         (Some(messages), queues)
     } else {
         (None, Vec::new())
@@ -71,7 +75,7 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let given =
         messages.as_ref().map(|messages| loading::give_ids(&mut definitions, messages)).unwrap_or_default();
     let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
-    let mut node = Node::new(config, Journal::on(store), messages)?;
+    let mut node = Node::new(config, account, Journal::on(store), messages)?;
     node.id = directory.node_id();
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));

@@ -69,6 +69,15 @@ pub struct RecoveredQueue {
     pub leased: u64,
 }
 
+/// Queues that a start forgets, because the definitions lack them, and their messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DroppedQueues {
+    /// Queues with messages.
+    pub queue_count: u64,
+    /// Their messages.
+    pub message_count: u64,
+}
+
 /// Offsets of the live messages of a queue in one segment, by sequence.
 pub(super) type QueueOffsets = (u64, Vec<(u64, u32)>);
 
@@ -168,10 +177,15 @@ impl Index {
         }
     }
 
-    /// Forgets the queues for which `is_known` returns false.
-    pub fn retain_queues(&mut self, is_known: impl Fn(u64) -> bool) {
-        let unknown: Vec<u64> = self.queues.keys().copied().filter(|id| !is_known(*id)).collect();
-        unknown.into_iter().for_each(|id| self.forget(id));
+    /// Forgets the queues for which `is_known` returns false. Returns how many of them had messages.
+    pub fn retain_queues(&mut self, is_known: impl Fn(u64) -> bool) -> DroppedQueues {
+        let mut dropped = DroppedQueues::default();
+        for queue in self.recovered().into_iter().filter(|queue| !is_known(queue.id)) {
+            dropped.queue_count += u64::from(queue.count > 0);
+            dropped.message_count += queue.count;
+            self.forget(queue.id);
+        }
+        dropped
     }
 
     /// Returns the queues.

@@ -6,7 +6,7 @@
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -15,10 +15,11 @@ use std::{fs, io};
 
 use super::LogId;
 use super::error::LogError;
-use super::index::{Index, RecoveredQueue};
+use super::index::{DroppedQueues, Index, RecoveredQueue};
 use super::reader::{Loaded, load};
 use super::record::Batch;
 use super::recovery::{Damage, Recovered, recover};
+use super::space::Space;
 use super::storage::{Directory, StorageBackend};
 use super::writer::{SegmentSizes, Writer};
 use crate::directory::DataDirectory;
@@ -56,6 +57,8 @@ pub struct Progress {
     pub synced: u64,
     /// Why nothing can be written at present.
     pub failing: Option<Arc<io::Error>>,
+    /// The file system has fewer free bytes than the limit.
+    pub is_short: bool,
 }
 
 /// The log of a node's messages.
@@ -75,6 +78,8 @@ pub struct OpenedLog {
     pub epoch: u32,
     /// Queues that have messages, or had some.
     pub queues: Vec<RecoveredQueue>,
+    /// Queues that are not known, with messages that are forgotten.
+    pub dropped: DroppedQueues,
     /// Damaged parts of files.
     pub damages: Vec<Damage>,
     /// Messages whose files are missing.
@@ -90,6 +95,9 @@ struct Shared {
     index: Arc<Mutex<Index>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    space: Arc<Space>,
+    /// A look at the free space is under way.
+    is_looking: AtomicBool,
     /// Milliseconds since `start` at which the present write, sync or copy began, or 0.
     sync_began: AtomicU64,
     start: Instant,
@@ -103,6 +111,8 @@ struct Waiting {
     /// Position of the last batch.
     position: u64,
     wants_sync: bool,
+    /// Space is short: the thread is to free what it can.
+    wants_space: bool,
     is_asleep: bool,
     is_closing: bool,
 }
@@ -183,10 +193,10 @@ impl MessageLog {
     ) -> Result<OpenedLog, LogError> {
         let Recovered { state, damages, missing_count, was_closed } = recover(Arc::clone(&storage), log)?;
         let (index, epoch) = (Arc::clone(&state.index), state.epoch);
-        let queues = {
+        let (queues, dropped) = {
             let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
-            index.retain_queues(is_known);
-            index.recovered()
+            let dropped = index.retain_queues(is_known);
+            (index.recovered(), dropped)
         };
         let mut writer = Writer::new(Arc::clone(&storage), state, sizes);
         // A start after a start that was cut off reads no segment twice.
@@ -197,6 +207,8 @@ impl MessageLog {
             index,
             waiting: Mutex::default(),
             changed: Condvar::new(),
+            space: Arc::clone(writer.space()),
+            is_looking: AtomicBool::new(false),
             sync_began: AtomicU64::new(0),
             start: Instant::now(),
         });
@@ -216,7 +228,7 @@ impl MessageLog {
         let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
         let threads = vec![reader.map_err(LogError::Thread)?, writer.map_err(LogError::Thread)?];
         let log = MessageLog { shared, readers: Mutex::new(Some(readers)), threads: Mutex::new(threads) };
-        Ok(OpenedLog { log, epoch, queues, damages, missing_count, was_closed })
+        Ok(OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed })
     }
 
     /// Hands a batch over. Batches are written in the order of their calls. Makes no system call.
@@ -257,12 +269,48 @@ impl MessageLog {
         (count_max, bytes_max): (usize, usize),
         done: impl FnOnce(io::Result<Loaded>) + Send + 'static,
     ) {
-        let job = move |shared: &Shared| {
+        self.read(Box::new(move |shared| {
             done(load(&*shared.storage, &shared.log, &shared.index, queue, from, (count_max, bytes_max)));
-        };
+        }));
+    }
+
+    /// Sets the free bytes below which space is short, and looks at the free space. While space is short the log keeps no files
+    /// for later, and frees segments at once.
+    pub fn set_free_limit(&self, bytes: u64) {
+        self.shared.space.set_limit(bytes);
+        self.shared.space.look(&*self.shared.storage);
+    }
+
+    /// Returns the free bytes of the file system at the last look.
+    pub fn free_bytes(&self) -> u64 {
+        self.shared.space.free_bytes()
+    }
+
+    /// Returns true if space was short at the last look.
+    pub fn is_short(&self) -> bool {
+        self.shared.space.is_short()
+    }
+
+    /// Has the thread `messages-read` look at the free space, unless a look is under way. If space is short, the thread `messages`
+    /// frees what it can.
+    pub fn look_at_space(&self) {
+        if self.shared.is_looking.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.read(Box::new(|shared| {
+            shared.space.look(&*shared.storage);
+            shared.is_looking.store(false, Ordering::Release);
+            if shared.space.is_short() {
+                shared.waiting().wants_space = true;
+                shared.changed.notify_one();
+            }
+        }));
+    }
+
+    fn read(&self, job: ReadJob) {
         if let Some(readers) = &*self.readers.lock().unwrap_or_else(PoisonError::into_inner) {
             // The thread lives as long as this sender.
-            let _ = readers.send(Box::new(job));
+            let _ = readers.send(job);
         }
     }
 
@@ -290,12 +338,17 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next group. Waits until there is one, unless `may_wait` is false: then the group may be empty. `None`: the log is
-    /// closed, and there is no batch.
+    /// Takes the next group. Waits until there is one or space is short, unless `may_wait` is false. The group may be empty.
+    /// `None`: the log is closed, and there is no batch.
     fn take_group(&self, bytes_max: usize, may_wait: bool) -> Option<Vec<Batch>> {
         let mut waiting = self.waiting();
         let mut deadline = None;
-        while may_wait && !waiting.is_closing && !waiting.wants_sync && waiting.bytes < LAZY_BYTES_MAX {
+        while may_wait
+            && !waiting.is_closing
+            && !waiting.wants_sync
+            && !waiting.wants_space
+            && waiting.bytes < LAZY_BYTES_MAX
+        {
             let now = Instant::now();
             if !waiting.batches.is_empty() {
                 let deadline = *deadline.get_or_insert(now + LAZY_TIME);
@@ -313,6 +366,7 @@ impl Shared {
             };
             waiting.is_asleep = false;
         }
+        waiting.wants_space = false;
         let (mut bytes, mut count) = (0, 0);
         while bytes < bytes_max
             && let Some(batch) = waiting.batches.get(count)
@@ -448,8 +502,12 @@ impl WriterThread {
     }
 
     fn tell(&self, failing: Option<io::Error>) {
-        let progress =
-            Progress { written: self.written, synced: self.synced, failing: failing.map(Arc::new) };
+        let progress = Progress {
+            written: self.written,
+            synced: self.synced,
+            failing: failing.map(Arc::new),
+            is_short: self.shared.space.is_short(),
+        };
         (self.on_progress)(&progress);
     }
 

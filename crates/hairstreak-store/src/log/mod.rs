@@ -28,6 +28,7 @@ mod record;
 mod record_reader;
 mod recovery;
 mod scan;
+mod space;
 mod storage;
 mod writer;
 
@@ -35,11 +36,12 @@ mod writer;
 mod tests;
 
 pub use error::LogError;
-pub use index::RecoveredQueue;
+pub use index::{DroppedQueues, RecoveredQueue};
 pub use message_log::{Appended, MessageLog, OnProgress, OpenedLog, Progress};
 pub use reader::{Loaded, StoredMessage};
 pub use record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 pub use recovery::Damage;
 pub use storage::{Directory, StorageBackend, StorageFile};
+pub use writer::SEGMENT_SIZE;
 
 use layout::LogId;

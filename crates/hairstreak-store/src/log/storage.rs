@@ -62,6 +62,13 @@ pub trait StorageBackend: Debug + Send + Sync {
     ///
     /// The system's error.
     fn sync_names(&self) -> io::Result<()>;
+
+    /// Returns the bytes that may still be written.
+    ///
+    /// # Errors
+    ///
+    /// The system's error.
+    fn free_bytes(&self) -> io::Result<u64>;
 }
 
 /// An open file.
@@ -209,6 +216,11 @@ impl StorageBackend for Directory {
 
     fn sync_names(&self) -> io::Result<()> {
         if self.is_temporary { Ok(()) } else { atomic_file::sync_directory(&self.path) }
+    }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let system = rustix::fs::statvfs(&self.path)?;
+        Ok(system.f_bavail.saturating_mul(system.f_frsize))
     }
 }
 

@@ -20,13 +20,14 @@ use super::layout::{
 use super::record::{Batch, MessageRecord, Record, Target, Targets, seal};
 use super::record_reader::{RecordReader, are_dense};
 use super::scan::scan;
+use super::space::Space;
 use super::storage::{StorageBackend, StorageFile, read_whole};
 
 /// Size of the first segment: a node with few messages writes few zeros.
 const FIRST_SIZE: u64 = 1 << 20;
 /// Size of later segments. A start reads at most one segment behind the last checkpoint, and a message that is never consumed pins
 /// at most one segment.
-const SEGMENT_SIZE: u64 = 64 << 20;
+pub const SEGMENT_SIZE: u64 = 64 << 20;
 /// Room that a segment keeps for its footer: a part of its size.
 const FOOTER_PART: u64 = 16;
 /// Free files that are kept.
@@ -88,6 +89,9 @@ pub(super) struct Writer {
     /// Segments with live messages that cannot be read.
     damaged_segments: BTreeSet<u64>,
     last_size: u64,
+    space: Arc<Space>,
+    /// Space was short at the last step.
+    is_short: bool,
     /// Nothing more will be written.
     is_finished: bool,
 }
@@ -146,8 +150,15 @@ impl Writer {
             compaction: None,
             damaged_segments: BTreeSet::new(),
             last_size: sizes.first / 2,
+            space: Arc::new(Space::new()),
+            is_short: false,
             is_finished: false,
         }
+    }
+
+    /// Returns the space of the file system.
+    pub fn space(&self) -> &Arc<Space> {
+        &self.space
     }
 
     /// Syncs all groups, and ends the log in order: the next start knows that nothing was cut off.
@@ -217,6 +228,7 @@ impl Writer {
     /// The system's error. The groups are still kept.
     pub fn restart(&mut self) -> io::Result<()> {
         self.has_failed = true;
+        self.save_space();
         if let Some(failed) = self.active.take() {
             // Offsets of groups that stay there are found by scanning.
             self.index().seal(failed.number);
@@ -294,15 +306,38 @@ impl Writer {
         size + spare > 2 * live + SLACK_COUNT * self.sizes.last
     }
 
-    /// Frees dead segments, if there are some, without waiting for the end of the active one.
+    /// Frees dead segments, if there are some, without waiting for the end of the active one. While space is short all of them
+    /// are freed.
     ///
     /// # Errors
     ///
     /// The system's error, as for [`Writer::close`].
     pub fn free_dead(&mut self) -> io::Result<()> {
-        let dead_size = self.index().dead_size(self.active.as_ref().map(|active| active.number));
+        self.save_space();
+        // An active segment from before the shortage is large, and is freed like the others.
+        let active = self.active.as_ref().filter(|active| !self.is_short || active.size <= self.last_size);
+        let dead_size = self.index().dead_size(active.map(|active| active.number));
+        let dead_size_max = if self.is_short { 0 } else { DEAD_COUNT_MAX * self.sizes.last };
+        if dead_size <= dead_size_max {
+            return Ok(());
+        }
         // A copy that is not synced would be lost with the segment that it came from.
-        if dead_size > DEAD_COUNT_MAX * self.sizes.last { self.close() } else { Ok(()) }
+        self.close()?;
+        self.space.look(&*self.storage);
+        Ok(())
+    }
+
+    /// Follows the free space. At the beginning of a shortage spare files are removed. Segments are small until its end.
+    fn save_space(&mut self) {
+        let was_short = std::mem::replace(&mut self.is_short, self.space.is_short());
+        if self.is_short && !was_short {
+            self.last_size = self.sizes.first;
+            while let Some((file, _)) = self.spares.pop() {
+                // A file that stays is removed by the next start.
+                drop(self.storage.remove(&file_name(file)));
+            }
+            self.space.look(&*self.storage);
+        }
     }
 
     /// Finds the segment with the smallest live part, and the live records in it.
@@ -429,17 +464,20 @@ impl Writer {
         if self.active.is_some() {
             self.close()?;
         }
+        // Others may have taken the space that a large file needs.
+        self.space.look(&*self.storage);
+        self.save_space();
         let needed = FIRST_GROUP + group_size + BLOCK_SIZE;
         let needed = round_up(needed + needed.div_ceil(FOOTER_PART - 1));
         let is_alone = FILL_COUNT * needed > self.sizes.last;
-        let sizes = if is_alone {
-            needed..=needed + needed / 2
-        } else {
-            self.last_size =
-                (self.last_size * 2).max(FILL_COUNT * needed).clamp(self.sizes.first, self.sizes.last);
-            self.last_size..=u64::MAX
-        };
+        // While space is short no file is larger than its group needs.
+        let next_size = if self.is_short { needed } else { (self.last_size * 2).max(FILL_COUNT * needed) };
+        let next_size = next_size.clamp(self.sizes.first, self.sizes.last);
+        let sizes = if is_alone { needed..=needed + needed / 2 } else { next_size..=u64::MAX };
         let (file_number, file, size) = self.take_file(sizes)?;
+        if !is_alone {
+            self.last_size = next_size;
+        }
         let number = self.state.next_segment;
         self.state.next_segment += 1;
         let header =
@@ -463,6 +501,7 @@ impl Writer {
         let number = self.state.next_file;
         self.state.next_file += 1;
         let created = self.create_file(number, *sizes.start());
+        self.space.look(&*self.storage);
         if created.is_err() {
             // A part of the file would take the space that the next attempt needs.
             let _ = self.storage.remove(&file_name(number));
@@ -524,7 +563,8 @@ impl Writer {
         if (self.sizes.first..=self.sizes.last).contains(&size) {
             self.spares.push((file, size));
             self.spares.sort_unstable_by_key(|(_, size)| *size);
-            surplus = (self.spares.len() > SPARE_COUNT).then(|| self.spares.remove(0).0);
+            let spare_count = if self.is_short { 0 } else { SPARE_COUNT };
+            surplus = (self.spares.len() > spare_count).then(|| self.spares.remove(0).0);
         }
         surplus.map_or(Ok(()), |file| self.storage.remove(&file_name(file)))
     }

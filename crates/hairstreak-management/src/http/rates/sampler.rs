@@ -97,7 +97,7 @@ pub(crate) fn node_figures(node: &Node, about: &About) -> Figures {
     figures.add(Figure::FdUsed, process::descriptor_count());
     figures.add(Figure::SocketsUsed, opened.saturating_sub(closed));
     figures.add(Figure::ProcUsed, process::thread_count());
-    figures.add(Figure::DiskFree, about.disk_free());
+    figures.add(Figure::DiskFree, about.disk_free(node));
     figures
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use hairstreak_node::ends_before;
+use hairstreak_node::node::Reason;
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -47,14 +48,22 @@ pub(crate) async fn node(call: &Call<'_>) -> Answer {
 }
 
 pub(crate) async fn alarms(call: &Call<'_>) -> Answer {
-    let is_on = [("memory", call.node().is_alarmed()), ("disk", call.state.about.is_disk_alarmed())];
+    let is_low = call.node().account.alarm.has(Reason::Memory);
+    let is_on = [("memory", is_low), ("disk", call.state.about.is_disk_alarmed(call.node()))];
     let alarm = |resource: &str| json!({"node": &*call.state.about.node_name, "resource": resource});
     let mut alarms: Vec<Value> =
         is_on.into_iter().filter(|(_, is_on)| *is_on).map(|(resource, _)| alarm(resource)).collect();
-    if let Some(error) = call.node().journal.refusal() {
-        let mut alarm = alarm("definitions");
-        alarm["reason"] = error.to_string().into();
+    let mut add = |resource: &str, reason: String| {
+        let mut alarm = alarm(resource);
+        alarm["reason"] = reason.into();
         alarms.push(alarm);
+    };
+    if let Some(error) = call.node().journal.refusal() {
+        add("definitions", error.to_string());
+    }
+    // RabbitMQ has no such alarms.
+    if let Some(messages) = &call.node().messages {
+        messages.faults().into_iter().for_each(|fault| add("messages", fault));
     }
     if alarms.is_empty() {
         return ok(call);

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hairstreak_broker::Refusal;
 use hairstreak_node::access::{Operation, Resource};
+use hairstreak_node::node::Commit;
 use hairstreak_node::operator::messages::{self, AckMode, TakenMessage};
 use hairstreak_node::operator::{OperatorError, queues};
 use hairstreak_node::{NotPublished, OneMessage, publish_once};
@@ -21,8 +22,6 @@ use crate::http::response::Response;
 const MESSAGE_COUNT_MAX: i64 = 10_000;
 /// The most bytes of encoded properties: a header has twelve bytes before them, and is one frame of 131,072 bytes at most.
 const PROPERTIES_SIZE_MAX: usize = 131_072 - 8 - 12;
-/// The answer while the memory alarm is raised. RabbitMQ publishes all the same.
-const LOW_MEMORY: &str = "low on memory: publish again when the memory alarm is over";
 /// RabbitMQ's answer if a full queue refuses the message.
 const REJECTED: &str = "rejected Unable to publish message. Check queue limits.";
 
@@ -49,9 +48,17 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
     check_header_size(properties.len()).map_err(ApiError::of_publish)?;
     let message = OneMessage { exchange, routing_key: &key, properties: &properties, body: &payload };
     match publish_once(call.node(), &host, call.identity()?, &message) {
-        Ok(is_routed) => Ok(Response::json(&json!({"routed": is_routed}))),
+        Ok(is_routed) => {
+            // The answer is a confirm: the message is on disk if its queues keep it there.
+            let logged = if is_routed { call.node().logged(&host) } else { Commit::done() };
+            logged.await.map_err(|error| ApiError::unavailable(error.to_string()))?;
+            Ok(Response::json(&json!({"routed": is_routed})))
+        }
         Err(NotPublished::NotAdmitted) => Err(ApiError::not_authorised("Access refused.")),
-        Err(NotPublished::LowMemory) => Err(ApiError::unavailable(LOW_MEMORY)),
+        // RabbitMQ publishes all the same.
+        Err(NotPublished::Blocked(reasons)) => {
+            Err(ApiError::unavailable(format!("{reasons}: publish again when the alarm is over")))
+        }
         Err(NotPublished::Rejected) => Err(ApiError::bad_request(REJECTED)),
         Err(NotPublished::Refused(refusal)) => Err(ApiError::of_publish(refusal)),
     }

@@ -1,5 +1,6 @@
 //! The node: memory, descriptors, disk, and the features that it has.
 
+use hairstreak_node::node::Reason;
 use hairstreak_node::process;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Map, Value, json};
@@ -160,10 +161,10 @@ impl NodeRow<'_> {
         map.serialize_entry("sockets_total", &self.call.node().settings.connections_max())?;
         map.serialize_entry("proc_total", &descriptors)?;
         map.serialize_entry("mem_limit", &self.call.node().account.alarm.watermark())?;
-        map.serialize_entry("mem_alarm", &self.call.node().is_alarmed())?;
+        map.serialize_entry("mem_alarm", &self.call.node().account.alarm.has(Reason::Memory))?;
         map.serialize_entry("mem_calculation_strategy", "rss")?;
         map.serialize_entry("disk_free_limit", &about.disk_free_limit)?;
-        map.serialize_entry("disk_free_alarm", &about.is_disk_alarmed())?;
+        map.serialize_entry("disk_free_alarm", &about.is_disk_alarmed(self.call.node()))?;
         map.serialize_entry("rates_mode", "basic")?;
         map.serialize_entry("net_ticktime", &NET_TICKTIME_S)?;
         map.serialize_entry("being_drained", &false)

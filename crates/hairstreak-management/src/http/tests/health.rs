@@ -1,5 +1,6 @@
 //! Health checks, and requests without credentials.
 
+use hairstreak_node::node::Reason;
 use hairstreak_node::{AmqpConfig, CertificateFiles, process};
 use serde_json::json;
 
@@ -61,6 +62,39 @@ fn an_alarm_fails_the_checks() {
     assert_eq!(client.get("/api/nodes")[0]["mem_alarm"], true);
     node.node.account.note(watermark, 0);
     assert_eq!(client.ask("GET", "/api/health/checks/alarms", "").status, 200);
+}
+
+#[test]
+fn a_disk_that_does_not_answer_fails_the_checks() {
+    let data = std::env::temp_dir().join(format!("hairstreak-slow-disk-{}", std::process::id()));
+    let node = TestNode::with_messages(&data);
+    let client = node.client();
+    client.check("GET", "/api/health/checks/alarms", "", 200, r#"{"status":"ok"}"#);
+    node.node.account.set_alarm(Reason::SlowDisk, true);
+    for name in ["alarms", "local-alarms"] {
+        let answered = client.ask("GET", &format!("/api/health/checks/{name}"), "");
+        assert_eq!(answered.status, 503);
+        let alarm = &answered.json()["alarms"][0];
+        assert_eq!(alarm["resource"], "messages");
+        let reason = alarm["reason"].as_str().unwrap();
+        assert!(reason.starts_with("the disk has not answered a write or a sync for "), "{reason}");
+    }
+    let shown = &client.get("/api/nodes")[0];
+    assert_eq!((&shown["mem_alarm"], &shown["disk_free_alarm"]), (&json!(false), &json!(false)));
+    let publish = r#"{"routing_key":"q","properties":{},"payload":"x","payload_encoding":"string"}"#;
+    let answered = client.ask("POST", "/api/exchanges/%2F/amq.default/publish", publish);
+    assert_eq!(answered.status, 503);
+    assert_eq!(answered.json()["reason"], "the disk does not answer: publish again when the alarm is over");
+    node.node.account.set_alarm(Reason::SlowDisk, false);
+    // With messages on disk this is the alarm that publishers wait for.
+    node.node.account.set_alarm(Reason::DiskSpace, true);
+    assert_eq!(client.get("/api/nodes")[0]["disk_free_alarm"], true);
+    let answered = client.ask("GET", "/api/health/checks/alarms", "");
+    assert_eq!(answered.json()["alarms"], json!([{"node": "hairstreak@localhost", "resource": "disk"}]));
+    node.node.account.set_alarm(Reason::DiskSpace, false);
+    assert_eq!(client.ask("GET", "/api/health/checks/alarms", "").status, 200);
+    drop(node);
+    std::fs::remove_dir_all(&data).unwrap();
 }
 
 #[test]

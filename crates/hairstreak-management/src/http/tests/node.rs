@@ -38,6 +38,13 @@ impl TestNode {
         TestNode::open(HttpOptions::default(), &config, |_| {})
     }
 
+    /// A node that keeps messages in a data directory.
+    pub(super) fn with_messages(data: &Path) -> TestNode {
+        let config =
+            NodeConfig { data_dir: Some(data.into()), store_messages: true, ..NodeConfig::default() };
+        TestNode::open(HttpOptions::default(), &config, |_| {})
+    }
+
     fn open(options: HttpOptions, config: &NodeConfig, change: impl FnOnce(&mut About)) -> TestNode {
         let node = Arc::new(operator::open(config).unwrap());
         operator::take_back_what_fails(&node);

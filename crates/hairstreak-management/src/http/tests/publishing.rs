@@ -146,7 +146,7 @@ fn while_memory_is_low_nothing_is_published() {
     let account = &node.node.account;
     let watermark = account.alarm.watermark();
     account.note(0, watermark);
-    let low = json!("low on memory: publish again when the memory alarm is over").to_string();
+    let low = json!("low on memory: publish again when the alarm is over").to_string();
     client.refuse("POST", &at("amq.default"), &body("q", json!({})), 503, "service_unavailable", &low);
     account.note(watermark, 0);
     check(&client, "amq.default", "q", json!({}), false);
@@ -166,4 +166,21 @@ fn a_message_whose_way_takes_several_calls_is_in_its_queues_when_the_answer_come
     assert_eq!(taken(&client, "last")["routing_key"], "nowhere");
     client.change("DELETE", "/api/queues/%2F/last", "");
     check(&client, "amq.direct", "nowhere", properties, false);
+}
+
+#[test]
+fn a_persistent_message_is_on_disk_before_the_answer() {
+    let data = std::env::temp_dir().join(format!("hairstreak-http-publish-{}", std::process::id()));
+    let node = TestNode::with_messages(&data);
+    let client = node.client();
+    client.check("PUT", "/api/queues/%2F/kept", r#"{"durable":true}"#, 201, "");
+    let publish = r#"{"routing_key":"kept","properties":{"delivery_mode":2},"payload":"x","payload_encoding":"string"}"#;
+    for _ in 0..20 {
+        client.check("POST", "/api/exchanges/%2F/amq.default/publish", publish, 200, r#"{"routed":true}"#);
+        let position = node.node.hosts.find("/").unwrap().lock().log_position;
+        let synced = node.node.messages.as_ref().unwrap().synced();
+        assert!(position > 0 && synced >= position, "{synced} of {position}");
+    }
+    drop(node);
+    std::fs::remove_dir_all(&data).unwrap();
 }

@@ -1,5 +1,7 @@
 //! The memory alarm: frames that wait, frames that go ahead, and attempts to get around the alarm.
 
+use std::sync::Arc;
+
 use hairstreak_broker::vhost::Limits;
 use hairstreak_transport::event_loop::Address;
 use hairstreak_wire::amqp::{
@@ -10,6 +12,7 @@ use hairstreak_wire::amqp::{
 use super::{FRAME_SIZE, World, login, method_names};
 use crate::amqp::AmqpHarness;
 use crate::config::{AmqpConfig, NodeConfig};
+use crate::node::Reason;
 
 mod begun;
 
@@ -42,6 +45,25 @@ fn world_with(limits: Limits) -> World {
     Method::BasicConsume(consume).encode(1, &mut bytes);
     world.say(&bytes);
     world
+}
+
+/// The login of a client that asks for connection.blocked.
+fn login_that_hears_blocked() -> Vec<u8> {
+    let (mut client_properties, mut capabilities) = (FieldTable::new(), FieldTable::new());
+    capabilities.insert("connection.blocked", true);
+    client_properties.insert("capabilities", capabilities);
+    let (mechanism, response) = (b"PLAIN", b"\0guest\0guest");
+    let start_ok = connection::StartOk { mechanism, response, client_properties, ..Default::default() };
+    let tune_ok = connection::TuneOk { channel_max: 20, frame_max: FRAME_SIZE, heartbeat: 0 };
+    let mut bytes = PROTOCOL_HEADER.to_vec();
+    for method in [
+        Method::ConnectionStartOk(start_ok),
+        Method::ConnectionTuneOk(tune_ok),
+        Method::ConnectionOpen(connection::Open { virtual_host: b"/" }),
+    ] {
+        method.encode(0, &mut bytes);
+    }
+    bytes
 }
 
 fn publish(number: u16, routing_key: &[u8], size: usize, bytes: &mut Vec<u8>) {
@@ -401,4 +423,37 @@ fn a_parked_message_is_kept_whose_client_ends_while_the_host_is_busy_for_it() {
         world.node.settle();
         assert_eq!(world.ready(), full + 1, "forced: {is_forced}");
     }
+}
+
+/// The disk of the message log is a reason like memory. Clients are told the reasons, and publishers wait for the end of all.
+#[test]
+fn publishers_wait_for_each_reason_of_the_alarm() {
+    let mut world = world();
+    let account = Arc::clone(&world.node.node().account);
+    account.set_alarm(Reason::FailingDisk, true);
+    account.set_alarm(Reason::SlowDisk, true);
+    let client = std::mem::replace(&mut world.client, world.node.connect().unwrap());
+    world.say(&login_that_hears_blocked());
+    let select = Method::ConfirmSelect(confirm::Select { no_wait: true });
+    world.say_methods(1, &[Method::ChannelOpen(channel::Open {}), select]);
+    let mut bytes = Vec::new();
+    publish(1, b"out", 10, &mut bytes);
+    let taken = world.node.read(world.client, &bytes);
+    let mut told = Vec::new();
+    world.node.write(world.client, usize::MAX, &mut told);
+    assert_eq!(method_names(&told), ["connection.blocked"]);
+    let reason = b"the disk does not answer, messages cannot be written";
+    assert!(told.windows(reason.len()).any(|bytes| bytes == reason), "{}", told.escape_ascii());
+    assert!(!world.node.is_reading(world.client));
+    // Consumers go on.
+    let publisher = std::mem::replace(&mut world.client, client);
+    world.say_methods(1, &[ack(3)]);
+    assert_eq!(world.unacknowledged(), 0);
+    world.client = publisher;
+    assert!(account.set_alarm(Reason::FailingDisk, false));
+    world.node.settle();
+    assert!(!world.node.is_reading(world.client));
+    assert!(account.set_alarm(Reason::SlowDisk, false));
+    world.node.settle();
+    assert_eq!(world.say(&bytes[taken..]), ["connection.unblocked", "basic.ack"]);
 }

@@ -350,6 +350,12 @@ impl StorageBackend for SimulatedStorage {
         }
         Ok(())
     }
+
+    fn free_bytes(&self) -> io::Result<u64> {
+        let medium = self.medium();
+        let space = medium.faults.space;
+        Ok(space.map_or(u64::MAX, |space| space.saturating_sub(medium.used_bytes()) as u64))
+    }
 }
 
 #[derive(Debug)]

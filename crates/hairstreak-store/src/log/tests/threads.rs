@@ -12,6 +12,7 @@ use super::storage::{Faults, SimulatedStorage};
 use super::world::LOG;
 use crate::directory::DataDirectory;
 use crate::log::error::LogError;
+use crate::log::index::DroppedQueues;
 use crate::log::message_log::{Appended, MessageLog, OpenedLog, Progress};
 use crate::log::reader::{Loaded, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
@@ -81,7 +82,7 @@ impl Node {
     }
 
     fn last(&self) -> Progress {
-        let none = Progress { written: 0, synced: 0, failing: None };
+        let none = Progress { written: 0, synced: 0, failing: None, is_short: false };
         self.progress.lock().unwrap().last().cloned().unwrap_or(none)
     }
 
@@ -188,6 +189,26 @@ fn a_log_whose_files_are_gone_is_no_new_log() {
     fs::remove_dir(&folder).unwrap();
     assert!(matches!(open(), Err(LogError::Missing { .. })));
     fs::remove_dir_all(&path).unwrap();
+}
+
+#[test]
+fn messages_of_unknown_queues_are_dropped_and_counted_once() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    for (queue, sequence) in [(1, 1), (1, 2), (2, 1), (2, 2), (2, 3), (3, 1)] {
+        node.append(message(queue, sequence, 100));
+    }
+    let mut batch = Batch::default();
+    batch.push(&Record::Dropped { queue: 3, first: 1, last: 1 });
+    node.until_synced(node.append(synced(batch)));
+    drop(node);
+    for dropped in [DroppedQueues { queue_count: 1, message_count: 3 }, DroppedQueues::default()] {
+        let is_known = |queue| queue == 1;
+        let opened =
+            MessageLog::open_with(Arc::new(storage.clone()), LOG, is_known, Box::new(|_| {}), SIZES).unwrap();
+        assert_eq!(opened.dropped, dropped);
+        assert_eq!(opened.queues.iter().map(|queue| (queue.id, queue.count)).collect::<Vec<_>>(), [(1, 2)]);
+    }
 }
 
 #[test]
@@ -389,6 +410,63 @@ fn a_full_disk_fails_until_there_is_space() {
     assert!(node.last().failing.is_none());
     drop(node);
     assert_eq!(stored(&storage.medium_copy(), QUEUE), (1..=position).collect::<Vec<_>>());
+}
+
+#[test]
+fn while_space_is_short_the_log_gives_back_all_that_it_can() {
+    const SPACE: usize = 4 << 20;
+    let limit = SPACE as u64 / 2;
+    let storage = SimulatedStorage::new(0);
+    storage.set_faults(Faults { space: Some(SPACE), ..Faults::default() });
+    let node = Node::open(Arc::new(storage.clone()));
+    let free_bytes = || {
+        node.log.look_at_space();
+        node.log.free_bytes()
+    };
+    node.log.set_free_limit(limit);
+    let mut count = 0;
+    while !node.last().is_short {
+        count += 1;
+        node.until_synced(node.append(synced(message(QUEUE, count, 5_000))));
+    }
+    // The file that takes the last free space is noticed at once.
+    assert!(storage.used_bytes() as u64 <= SPACE as u64 - limit + 2 * SIZES.last);
+    let mut batch = Batch::default();
+    let run = Run { queue: QUEUE, first: 2, count: count - 1, body_size: 5_000 };
+    batch.push(&Record::Settled(Runs::List(&[run])));
+    node.append(batch);
+    // One message is left. Neither a dead segment nor a spare file stays, even if no batch comes.
+    until("space is free", || free_bytes() >= SPACE as u64 - 2 * SIZES.last);
+    node.until_synced(node.append(synced(message(QUEUE, count + 1, 50))));
+    assert!(!node.last().is_short);
+    drop(node);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, count + 1]);
+}
+
+#[test]
+fn a_log_at_rest_gives_dead_segments_back_when_space_becomes_short() {
+    const SPACE: usize = 1 << 20;
+    let storage = SimulatedStorage::new(0);
+    storage.set_faults(Faults { space: Some(SPACE), ..Faults::default() });
+    let node = Node::open(Arc::new(storage.clone()));
+    let mut count = 0;
+    while (storage.used_bytes() as u64) < SIZES.last + SIZES.last / 2 {
+        count += 1;
+        node.until_synced(node.append(synced(message(QUEUE, count, 5_000))));
+    }
+    let mut batch = Batch::default();
+    batch.push(&Record::Settled(Runs::List(&[Run { queue: QUEUE, first: 1, count, body_size: 5_000 }])));
+    node.until_synced(node.append(synced(batch)));
+    // Too few segments are dead to be freed at once while there is space.
+    assert!(storage.used_bytes() as u64 > SIZES.last);
+    node.log.set_free_limit(SPACE as u64);
+    until("the files are small", || {
+        node.log.look_at_space();
+        storage.used_bytes() as u64 <= 2 * SIZES.first
+    });
+    node.until_synced(node.append(synced(message(QUEUE, count + 1, 50))));
+    drop(node);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [count + 1]);
 }
 
 #[test]

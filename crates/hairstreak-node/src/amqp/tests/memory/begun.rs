@@ -89,20 +89,7 @@ fn bodies_that_have_begun_share_a_room_and_one_more_comes_whole() {
 #[test]
 fn a_client_whose_body_waits_is_told_and_goes_on_after_the_alarm() {
     let mut world = world();
-    let (mut client_properties, mut capabilities) = (FieldTable::new(), FieldTable::new());
-    capabilities.insert("connection.blocked", true);
-    client_properties.insert("capabilities", capabilities);
-    let (mechanism, response) = (b"PLAIN", b"\0guest\0guest");
-    let start_ok = connection::StartOk { mechanism, response, client_properties, ..Default::default() };
-    let tune_ok = connection::TuneOk { channel_max: 20, frame_max: FRAME_SIZE, heartbeat: 0 };
-    let mut bytes = PROTOCOL_HEADER.to_vec();
-    for method in [
-        Method::ConnectionStartOk(start_ok),
-        Method::ConnectionTuneOk(tune_ok),
-        Method::ConnectionOpen(connection::Open { virtual_host: b"/" }),
-    ] {
-        method.encode(0, &mut bytes);
-    }
+    let mut bytes = login_that_hears_blocked();
     // Two take the room and the pass.
     let mut greedy = world.begin(2, 2 * LARGE, READ);
     let worker = std::mem::replace(&mut world.client, world.node.connect().unwrap());

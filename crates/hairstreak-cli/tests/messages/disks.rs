@@ -1,0 +1,151 @@
+//! A disk that is nearly full: publishers wait, consumers free space, and no confirmed message is lost.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use hairstreak_amqp::Event;
+use hairstreak_wire::amqp::{FieldTable, Properties};
+
+use crate::client::{Client, QUIET};
+use crate::node::Place;
+use crate::small_disk::{disk, run_on_disk};
+
+const QUEUE: &str = "q";
+/// The disk has room for all segments up to the first one of 64 MiB, and for that one.
+const DISK_SIZE: &str = "192m";
+const FREE_LIMIT: u64 = 100_000_000;
+const BODY_SIZE: usize = 100_000;
+/// Messages on their way at a time.
+const WINDOW: u64 = 20;
+/// A time limit that only a hanging test reaches.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A publisher with confirms.
+struct Publisher {
+    client: Client,
+    /// The number of the first message of the connection is one more.
+    base: u64,
+    published: u64,
+    confirmed: u64,
+    is_blocked: bool,
+}
+
+impl Publisher {
+    fn connect(amqp: &str, base: u64) -> Publisher {
+        let mut client = Client::connect(amqp).unwrap();
+        client.declare(QUEUE, &FieldTable::new()).unwrap();
+        client.select_confirms().unwrap();
+        Publisher { client, base, published: 0, confirmed: 0, is_blocked: false }
+    }
+
+    fn publish(&mut self) {
+        self.published += 1;
+        let mut body = format!("{} ", self.base + self.published).into_bytes();
+        body.resize(BODY_SIZE, b'x');
+        let properties = Properties { delivery_mode: Some(2), ..Properties::default() };
+        self.client.publish_with("", QUEUE, &properties, &body);
+    }
+
+    /// Handles the next event, if one comes soon.
+    fn look(&mut self) {
+        match self.client.event(QUIET).unwrap() {
+            Some(Event::Ack { delivery_tag, .. }) => self.confirmed = delivery_tag,
+            Some(Event::Blocked(reason)) => {
+                assert_eq!(reason, "low on disk");
+                self.is_blocked = true;
+            }
+            Some(Event::Unblocked) => self.is_blocked = false,
+            _ => {}
+        }
+    }
+
+    /// Publishes until the node says that publishers wait. Returns the number of the last confirmed message.
+    fn publish_until_blocked(&mut self) -> u64 {
+        let start = Instant::now();
+        while !self.is_blocked {
+            assert!(start.elapsed() < PATIENCE, "{} messages are confirmed", self.confirmed);
+            while self.published < self.confirmed + WINDOW {
+                self.publish();
+            }
+            self.look();
+        }
+        self.base + self.confirmed
+    }
+
+    /// Waits until all messages are confirmed and the node takes more.
+    fn await_all(&mut self) {
+        let start = Instant::now();
+        while self.is_blocked || self.confirmed < self.published {
+            let (confirmed, published) = (self.confirmed, self.published);
+            assert!(start.elapsed() < PATIENCE, "{confirmed} of {published}, blocked: {}", self.is_blocked);
+            self.look();
+        }
+    }
+}
+
+/// Takes all messages of the queue.
+fn drain(amqp: &str, taken: &mut BTreeSet<u64>) {
+    let mut client = Client::connect(amqp).unwrap();
+    taken.extend(client.drain(QUEUE).iter().map(|message| message.number));
+}
+
+#[test]
+fn publishers_wait_while_the_disk_is_nearly_full_and_consumers_free_it() {
+    let (is_passed, said) = run_on_disk("disks::on_a_small_disk", DISK_SIZE);
+    if said.contains("unshare: ") || said.contains("mount: ") {
+        println!("skipped, because a disk cannot be mounted here: {said}");
+        return;
+    }
+    assert!(is_passed, "{said}");
+}
+
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
+#[test]
+fn on_a_small_disk() {
+    let Some(disk) = disk() else { return };
+    let place = Place::at(disk.join("place"), &format!("disk_free_limit = {FREE_LIMIT}\n"));
+    let mut taken = BTreeSet::new();
+    let node = place.start();
+    let mut publisher = Publisher::connect(&node.amqp, 0);
+    for round in 0..2 {
+        let confirmed = publisher.publish_until_blocked();
+        println!("round {round}: {confirmed} messages are confirmed, {} bytes are free", place.free_bytes());
+        assert!(place.free_bytes() > 0);
+        drain(&node.amqp, &mut taken);
+        publisher.await_all();
+        assert!(place.free_bytes() >= FREE_LIMIT, "{} bytes are free", place.free_bytes());
+    }
+    // A node that is killed on the full disk starts there. The start may free files.
+    let confirmed = publisher.publish_until_blocked();
+    let mut expected: BTreeSet<u64> = (1..=confirmed).collect();
+    node.kill();
+    let node = place.start();
+    // Another program fills the disk.
+    let filler = place.fill(FREE_LIMIT / 2);
+    let mut publisher = Publisher::connect(&node.amqp, publisher.base + publisher.published);
+    let confirmed = publisher.publish_until_blocked();
+    expected.extend(publisher.base + 1..=confirmed);
+    node.kill();
+    // Publishers wait from the start.
+    let node = place.start();
+    let mut publisher = Publisher::connect(&node.amqp, publisher.base + publisher.published);
+    publisher.publish_until_blocked();
+    assert_eq!(publisher.confirmed, 0);
+    fs::remove_file(filler).unwrap();
+    drain(&node.amqp, &mut taken);
+    publisher.await_all();
+    drain(&node.amqp, &mut taken);
+    expected.extend(publisher.base + 1..=publisher.base + publisher.published);
+    let lost: Vec<_> = expected.difference(&taken).collect();
+    assert!(lost.is_empty(), "lost: {lost:?}");
+    let end = node.stop();
+    assert_eq!(end.status, Some(0));
+    for line in [
+        "are less than two files of messages",
+        "free bytes (disk_free_limit); publishers wait",
+        "messages: the disk has enough free space again",
+    ] {
+        assert!(end.errors.contains(line), "{line}: {}", end.errors);
+    }
+}
