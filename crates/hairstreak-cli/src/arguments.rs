@@ -20,6 +20,7 @@ use crate::numbers::{When, bounded};
 use crate::operator::OperatorCommand;
 use crate::place::Place;
 use crate::service::{CallArguments, Limit, ServicesArguments, WorkerArguments};
+use crate::store::StoreArguments;
 
 /// The lowest and the highest rate to plan for, in messages a second.
 const TARGET_MIN: f64 = 0.000_001;
@@ -63,6 +64,7 @@ pub enum Command {
     Unbind(UnbindArguments),
     Purge(PurgeArguments),
     Keygen(KeygenArguments),
+    Store(StoreArguments),
     Fabric(FabricArguments),
     Bench(BenchArguments),
     #[command(flatten)]

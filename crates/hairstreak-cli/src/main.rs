@@ -32,6 +32,7 @@ mod service;
 mod signals;
 mod silence;
 mod simulate_command;
+mod store;
 mod systemd;
 
 use std::ffi::OsString;
@@ -87,6 +88,7 @@ fn obey(command: &Command) -> Result<(), Failure> {
         Command::Worker(arguments) => service::worker(arguments),
         Command::Services(arguments) => service::services(arguments),
         Command::Directory(arguments) => directory_command::directory(arguments),
+        Command::Store(arguments) => store::store(arguments),
         Command::Fabric(arguments) => fabric_command::fabric(arguments),
         Command::Bench(arguments) => bench_command::bench(arguments),
         Command::Operator(command) => operator::operate(command),

@@ -27,6 +27,23 @@ pub(crate) fn write(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()
     sync_directory(directory)
 }
 
+/// Copies a file to the new file `name` in `directory`, with mode 0600. The content is on the medium when this returns, and the name after
+/// [`sync_directory`]. Returns false if there is no file to copy.
+///
+/// # Errors
+///
+/// The system's error. A part of the copy may be left.
+pub(crate) fn copy(from: &Path, directory: &Path, name: &str) -> io::Result<bool> {
+    let mut source = match File::open(from) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(directory.join(name))?;
+    io::copy(&mut source, &mut file)?;
+    file.sync_all()?;
+    Ok(true)
+}
+
 /// Syncs the entries of a directory to the medium. A file that was created or renamed keeps its name after a loss of
 /// power.
 ///

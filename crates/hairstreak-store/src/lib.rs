@@ -10,4 +10,4 @@ mod directory;
 pub mod log;
 
 pub use definitions::{DefinitionStore, Entry, Kind, StoreError, Write};
-pub use directory::{DataDirectory, DataDirectoryError, LockHolder, NodeId};
+pub use directory::{DataDirectory, DataDirectoryError, DirectoryReader, LockHolder, NodeId};

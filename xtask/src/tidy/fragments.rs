@@ -24,7 +24,6 @@ const FRAGMENTS: &[(&str, &str)] = &[
     ("crates/hairstreak-model/src/network/kind.rs", "the names of networks, below both of them"),
     ("crates/hairstreak-socket/src/pair.rs", "a pattern"),
     ("crates/hairstreak-socket/src/reqrep/dealer.rs", "a pattern"),
-    ("crates/hairstreak-store/src/atomic_file.rs", "the replacement of a file, below its users"),
     ("crates/hairstreak-wire/src/amqp/method/access.rs", "a class of AMQP methods"),
     ("crates/hairstreak-wire/src/amqp/strings.rs", "short strings, below fields and methods"),
     ("crates/hairstreak/src/service.rs", "the names of services for applications"),

@@ -37,6 +37,8 @@ impl Place {
     /// Writes a file that leaves so many bytes of the disk free. Returns its path.
     pub fn fill(&self, free_bytes: u64) -> PathBuf {
         let path = self.folder.join("filler");
+        // The filler from before counts as free.
+        let _ = std::fs::remove_file(&path);
         let size = self.free_bytes().saturating_sub(free_bytes);
         std::fs::write(&path, vec![1; size as usize]).unwrap();
         path
@@ -48,9 +50,14 @@ impl Place {
         disk.f_bavail * disk.f_frsize
     }
 
+    /// Returns the data directory.
+    pub fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+
     /// Starts a process, which may not serve yet.
     pub fn begin(&self) -> Daemon {
-        let (data, config) = (self.folder.join("data"), self.folder.join("node.toml"));
+        let (data, config) = (self.data(), self.folder.join("node.toml"));
         let words = ["--bind", "tcp://127.0.0.1:*", "--data-dir", data.to_str().unwrap()];
         Daemon::start("serve", &[&words[..], &["--config", config.to_str().unwrap()]].concat())
     }

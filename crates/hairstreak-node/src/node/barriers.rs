@@ -81,7 +81,7 @@ mod tests {
         let (store, _) = DefinitionStore::open(&directory).unwrap();
         let journal = Journal::on(store);
         let account = Arc::new(Account::new(usize::MAX));
-        let (messages, _) = Messages::open(&directory, |_| true, (account, 0)).unwrap();
+        let (messages, _) = Messages::open(&directory, |_| true, 0, (account, 0)).unwrap();
         let hand_over = || {
             let mut changes = vec![LogChange::Forgotten { queue: 1 }];
             let mut batch = Batch::default();

@@ -39,8 +39,8 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Opens the log in a data directory. Messages of queues for which `is_known` returns false are forgotten. Returns
-    /// also the queues that are in the log. Publishers wait by the alarm of `account` while the disk does not answer,
+    /// Opens the log in a data directory. Messages of queues for which `is_known` returns false are forgotten. `last_id`
+    /// is the largest id of a queue in the definitions. Returns also the queues that are in the log. Publishers wait by the alarm of `account` while the disk does not answer,
     /// fails, or has fewer free bytes than `free_limit`.
     ///
     /// # Errors
@@ -49,6 +49,7 @@ impl Messages {
     pub fn open(
         directory: &DataDirectory,
         is_known: impl Fn(u64) -> bool,
+        last_id: u64,
         (account, free_limit): (Arc<Account>, u64),
     ) -> Result<(Messages, Vec<RecoveredQueue>), LogError> {
         let waiting = Arc::new(Waiting::default());
@@ -88,8 +89,8 @@ impl Messages {
         if missing_count > 0 {
             log::error!("messages: {missing_count} messages are lost with their files");
         }
-        // Ids of this run are larger than all ids in the log and in the definitions.
-        let ids = Arc::new(AtomicU64::new(u64::from(epoch) << 32));
+        // Ids of this run are larger than all ids in the log and in the definitions. A log that was begun anew does not know the latter.
+        let ids = Arc::new(AtomicU64::new((u64::from(epoch) << 32).max(last_id)));
         let recovered = queues.iter().filter(|_| !was_closed).map(|queue| (queue.id, queue.last_sequence));
         let log = Arc::new(log);
         let logged = (Arc::clone(&log), Arc::clone(&waiting));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fs, io};
 
 use hairstreak_store::log::LogError;
-use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, Entry, StoreError};
+use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, StoreError};
 use thiserror::Error;
 
 use super::error::OperatorError;
@@ -61,13 +61,14 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let directory = DataDirectory::open(path, &config.node_name)?;
     let (store, entries) = DefinitionStore::open(&directory)?;
     let wrong = |reason: String| BootError::Definition { place: path.clone(), reason };
-    let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
+    let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(loading::decode).collect();
     let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     let logged = loading::logged_queues(&definitions);
     let (messages, recovered) = if config.store_messages || directory.has_messages() {
         let is_known = |queue| logged.contains_key(&queue);
+        let last_id = logged.keys().copied().max().unwrap_or(0);
         let limits = (Arc::clone(&account), config.disk_free_limit);
-        let (messages, queues) = Messages::open(&directory, is_known, limits)?;
+        let (messages, queues) = Messages::open(&directory, is_known, last_id, limits)?;
         (Some(messages), queues)
     } else {
         (None, Vec::new())
@@ -141,11 +142,6 @@ fn load(node: &Node, path: &Path) -> Result<(), BootError> {
     // Items that are refused are in the log, and do not keep the node from its start.
     importing::import(node, document, By::Node).map_err(|error| wrong(error.to_string()))?;
     Ok(())
-}
-
-fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
-    let number = entry.kind.number();
-    Definition::decode(Kind::of_number(number).ok_or(DefinitionError::unknown(number))?, &entry.value)
 }
 
 #[cfg(test)]
@@ -227,5 +223,32 @@ mod tests {
         assert!(!log_in(&node));
         drop(users::put(&node, "bob", users::UserChanges::default(), By::Operator).unwrap());
         assert!(log_in(&node));
+    }
+
+    #[test]
+    fn a_node_that_has_lost_its_messages_gives_new_queues_ids_of_their_own() {
+        let folder = std::env::temp_dir().join(format!("hairstreak-queue-ids-{}", std::process::id()));
+        let config =
+            NodeConfig { data_dir: Some(folder.clone()), store_messages: true, ..NodeConfig::default() };
+        for name in [b"a", b"b"] {
+            let node = open(&config).unwrap();
+            let declaration = hairstreak_broker::queue::QueueDeclaration {
+                name: (*name).into(),
+                is_durable: true,
+                ..Default::default()
+            };
+            drop(queues::declare(&node, "/", &declaration).unwrap());
+            node.journal.close().unwrap();
+            drop(node);
+            // The operator begins without messages.
+            fs::remove_dir_all(folder.join("messages")).unwrap();
+            let text = fs::read_to_string(folder.join("node")).unwrap();
+            fs::write(folder.join("node"), text.replace("holds messages\n", "")).unwrap();
+        }
+        let directory = DataDirectory::open(&folder, &config.node_name).unwrap();
+        let (store, entries) = DefinitionStore::open(&directory).unwrap();
+        assert_eq!(loading::stored_queues(&entries).unwrap().len(), 2);
+        drop((store, directory));
+        fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -3,13 +3,30 @@
 use std::collections::HashMap;
 
 use hairstreak_broker::vhost::StoredMessages;
+use hairstreak_store::Entry;
 use hairstreak_store::log::RecoveredQueue;
 
-use crate::definitions::{Change, Definition};
+use crate::definitions::{Change, Definition, DefinitionError, Kind};
 use crate::node::{Messages, Node};
 
 /// The virtual host and the name of a logged queue.
-type QueueName = (String, Box<[u8]>);
+pub type QueueName = (String, Box<[u8]>);
+
+/// Reads a stored entry.
+pub(super) fn decode(entry: &Entry) -> Result<Definition, DefinitionError> {
+    let number = entry.kind.number();
+    Definition::decode(Kind::of_number(number).ok_or(DefinitionError::unknown(number))?, &entry.value)
+}
+
+/// Returns the queues among the stored entries of a data directory, by their ids in the message log.
+///
+/// # Errors
+///
+/// An entry cannot be read.
+pub fn stored_queues(entries: &[Entry]) -> Result<HashMap<u64, QueueName>, DefinitionError> {
+    let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(decode).collect();
+    Ok(logged_queues(&definitions?))
+}
 
 /// The logged queues of stored definitions, by their ids.
 pub(super) fn logged_queues(definitions: &[Definition]) -> HashMap<u64, QueueName> {

@@ -27,4 +27,5 @@ pub use boot::{BootError, open, reload};
 pub use error::Done;
 pub use error::OperatorError;
 pub use error::erlang;
+pub use loading::{QueueName, stored_queues};
 pub use taking_back::take_back_what_fails;

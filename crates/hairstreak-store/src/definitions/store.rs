@@ -5,12 +5,13 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use super::committer::Committer;
+use super::database::HeldDatabase;
 use super::disk::{Disk, FileDisk};
 use super::entry::{Entry, Kind, Write};
 use super::error::StoreError;
 use super::queue::Queue;
 use super::writer::{Health, State, Writer};
-use crate::directory::{DataDirectory, DirectoryLock};
+use crate::directory::{DataDirectory, DirectoryLock, DirectoryReader};
 
 /// Name of the file in the data directory.
 const FILE_NAME: &str = "definitions.redb";
@@ -70,6 +71,21 @@ impl DefinitionStore {
         let opened = DefinitionStore::open_on(Box::new(disk), Some(directory.lock()), Settings::default())?;
         directory.note_definitions().map_err(|(file, error)| StoreError::of_system(&file, error))?;
         Ok(opened)
+    }
+
+    /// Reads the stored entries of a directory that is not changed, by kind and key. A directory that never had definitions has no entries.
+    ///
+    /// # Errors
+    ///
+    /// See [`StoreError`].
+    pub fn read(directory: &DirectoryReader) -> Result<Vec<Entry>, StoreError> {
+        let disk = FileDisk::read_only(directory.path(), FILE_NAME);
+        let failed = |error| StoreError::of_system(disk.file(), error);
+        match disk.open().map_err(failed)? {
+            None if directory.has_definitions() => Err(StoreError::Missing { file: disk.file().to_owned() }),
+            None => Ok(Vec::new()),
+            Some(_) => Ok(HeldDatabase::open(&disk)?.load()?.1),
+        }
     }
 
     pub(super) fn open_on(

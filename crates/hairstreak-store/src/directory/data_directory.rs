@@ -134,7 +134,7 @@ impl DataDirectory {
 }
 
 /// Creates the directory and its missing parents, and syncs their names to the medium.
-fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
+pub(super) fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
     let failed = |action| move |error| DataDirectoryError::of(action, path, error);
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => return Ok(()),
@@ -151,8 +151,8 @@ fn create_directory(path: &Path) -> Result<(), DataDirectoryError> {
     Ok(())
 }
 
-/// Rejects a directory that holds files and no node file.
-fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
+/// Rejects a directory that holds files and no node file. Returns true if there is a node file, and false if the directory is empty.
+pub(super) fn check_entries(path: &Path) -> Result<bool, DataDirectoryError> {
     let failed = |error| DataDirectoryError::of("read", path, error);
     let unfinished = format!("{}{}", node_file::FILE_NAME, atomic_file::UNFINISHED);
     // A new file system has `lost+found`.
@@ -161,7 +161,7 @@ fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
     for entry in fs::read_dir(path).map_err(failed)? {
         let name = entry.map_err(failed)?.file_name();
         if name == node_file::FILE_NAME {
-            return Ok(());
+            return Ok(true);
         }
         if !harmless.iter().any(|harmless| name == *harmless) {
             foreign = Some(PathBuf::from(name));
@@ -169,12 +169,12 @@ fn check_entries(path: &Path) -> Result<(), DataDirectoryError> {
     }
     match foreign {
         Some(entry) => Err(DataDirectoryError::Foreign { path: path.to_owned(), entry }),
-        None => Ok(()),
+        None => Ok(false),
     }
 }
 
 /// Returns the node file, if there is one.
-fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
+pub(super) fn read_node_file(path: &Path) -> Result<Option<NodeFile>, DataDirectoryError> {
     let file = path.join(node_file::FILE_NAME);
     let failed = |error| DataDirectoryError::of("read", &file, error);
     let mut bytes = Vec::new();

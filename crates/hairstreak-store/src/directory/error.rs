@@ -60,6 +60,24 @@ pub enum DataDirectoryError {
         /// The name of a foreign file in the directory.
         entry: PathBuf,
     },
+    /// A directory that is to be read is empty.
+    #[error("{} is not a data directory: it has no file `node`: choose the directory of a node", .path.display())]
+    Empty {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory that is to be written has a data directory.
+    #[error("{} has a data directory already: choose an empty directory, or a new one", .path.display())]
+    Occupied {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A directory that is to be written lies in the directory that is read.
+    #[error("{} lies in the data directory that is copied: choose another place", .path.display())]
+    Within {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The directory belongs to another node.
     #[error(
         "the data directory {} is of the node \"{recorded}\", and this node is called \"{wanted}\": start this node as \

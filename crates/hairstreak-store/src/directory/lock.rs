@@ -4,6 +4,7 @@
 //! processes lock two files of the same name.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -33,19 +34,39 @@ impl DirectoryLock {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(0o600);
         let mut file = options.open(&lock).map_err(failed("open"))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                let holder = LockHolder::read(&mut file);
-                return Err(DataDirectoryError::InUse { path: path.to_owned(), holder });
-            }
-            Err(error) => return Err(failed("lock")(error.into())),
-        }
+        lock_file(&mut file, path, FlockOperation::NonBlockingLockExclusive)?;
         let holder = LockHolder::own_text();
         // Overwrites the former holder's text, which works even on a full disk.
         file.write_all_at(holder.as_bytes(), 0).map_err(failed("write"))?;
         file.set_len(holder.len() as u64).map_err(failed("write"))?;
         Ok(DirectoryLock { file })
+    }
+
+    /// Takes the lock for a process that only reads, together with other readers. The file is unchanged, and names a former holder.
+    /// `None`: there is no such file, so that no process uses the directory.
+    pub(super) fn take_shared(path: &Path) -> Result<Option<DirectoryLock>, DataDirectoryError> {
+        let lock = path.join(FILE_NAME);
+        let mut file = match File::open(&lock) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(DataDirectoryError::of("open", &lock, error)),
+        };
+        lock_file(&mut file, path, FlockOperation::NonBlockingLockShared)?;
+        Ok(Some(DirectoryLock { file }))
+    }
+}
+
+/// Locks the file of the directory at `path`.
+fn lock_file(file: &mut File, path: &Path, operation: FlockOperation) -> Result<(), DataDirectoryError> {
+    match flock(&*file, operation) {
+        Ok(()) => Ok(()),
+        Err(Errno::WOULDBLOCK) => {
+            // The text is that of a writer. Readers leave it as it was.
+            let is_read = flock(&*file, FlockOperation::NonBlockingLockShared).is_ok();
+            let holder = if is_read { LockHolder::default() } else { LockHolder::read(file) };
+            Err(DataDirectoryError::InUse { path: path.to_owned(), holder })
+        }
+        Err(error) => Err(DataDirectoryError::of("lock", &path.join(FILE_NAME), error.into())),
     }
 }
 

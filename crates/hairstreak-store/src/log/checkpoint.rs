@@ -14,11 +14,13 @@ use super::index::Index;
 use super::storage::StorageBackend;
 
 /// Name of the last checkpoint.
-const NAME: &str = "checkpoint";
+pub(super) const NAME: &str = "checkpoint";
 /// Name of the checkpoint before.
 const FORMER: &str = "checkpoint.old";
 /// Name of a checkpoint that is being written.
 const UNFINISHED: &str = "checkpoint.new";
+/// Checkpoints that a start may read, in the order in which it tries them.
+const NAMES: [&str; 2] = [NAME, FORMER];
 const MAGIC: [u8; 4] = *b"HChk";
 const HEAD_SIZE: usize = 56;
 /// The log was closed in order.
@@ -89,21 +91,43 @@ pub(super) struct ReadCheckpoint {
 /// The system's error.
 pub(super) fn read(storage: &dyn StorageBackend, log: &LogId) -> io::Result<ReadCheckpoint> {
     let mut damaged = Vec::new();
-    for name in [NAME, FORMER] {
-        let file = match storage.open(name) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(error),
-        };
-        let mut bytes = vec![0; file.size()? as usize];
-        // An unreadable checkpoint counts as damaged.
-        let decoded = file.read_at(&mut bytes, 0).ok().and_then(|()| decode(&bytes, log));
-        match decoded {
-            Some((head, index)) => return Ok(ReadCheckpoint { head, index, damaged }),
-            None => damaged.push(name),
+    for name in NAMES {
+        match read_file(storage, log, name)? {
+            None => {}
+            Some((_, None)) => damaged.push(name),
+            Some((_, Some((head, index)))) => return Ok(ReadCheckpoint { head, index, damaged }),
         }
     }
     Ok(ReadCheckpoint { damaged, ..ReadCheckpoint::default() })
+}
+
+/// Size and content of a checkpoint that was read. The content is missing if the checkpoint is damaged.
+type ReadFile = (u64, Option<(CheckpointHead, Index)>);
+
+/// Reads a checkpoint. `None`: there is no such file.
+fn read_file(storage: &dyn StorageBackend, log: &LogId, name: &str) -> io::Result<Option<ReadFile>> {
+    let file = match storage.open(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = vec![0; file.size()? as usize];
+    // An unreadable checkpoint counts as damaged.
+    let decoded = file.read_at(&mut bytes, 0).ok().and_then(|()| decode(&bytes, log));
+    Ok(Some((bytes.len() as u64, decoded)))
+}
+
+/// Returns the checkpoints that exist, the last one first: the name, the size, and whether the checkpoint is sound.
+///
+/// # Errors
+///
+/// The system's error.
+pub(super) fn all(storage: &dyn StorageBackend, log: &LogId) -> io::Result<Vec<(&'static str, u64, bool)>> {
+    let mut found = Vec::new();
+    for name in NAMES {
+        let read = read_file(storage, log, name)?;
+        found.extend(read.map(|(size, content)| (name, size, content.is_some())));
+    }
+    Ok(found)
 }
 
 fn decode(bytes: &[u8], log: &LogId) -> Option<(CheckpointHead, Index)> {

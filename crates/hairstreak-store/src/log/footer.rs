@@ -9,6 +9,7 @@
 //! ```
 
 use std::io::{self, IoSlice};
+use std::ops::Range;
 
 use super::index::QueueOffsets;
 use super::layout::{BLOCK_SIZE, Seed, round_up};
@@ -16,7 +17,8 @@ use super::record::{put_number, take_number};
 use super::storage::StorageFile;
 
 const MAGIC: [u8; 4] = *b"HFtr";
-const TRAILER_SIZE: usize = 24;
+/// Bytes of the trailer that are used.
+pub(super) const TRAILER_SIZE: usize = 24;
 const ENTRY_SIZE: usize = 24;
 
 /// The directory of a footer.
@@ -92,21 +94,36 @@ impl Footer {
 
     /// Reads the directory. `None`: the segment has no sound footer.
     pub fn read(file: &dyn StorageFile, seed: Seed) -> Option<Footer> {
-        let mut trailer = [0; TRAILER_SIZE];
-        file.read_at(&mut trailer, file.size().ok()?.checked_sub(BLOCK_SIZE)?).ok()?;
-        let number =
-            |at: usize| u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]]);
-        if trailer[..4] != MAGIC || number(4) != seed.checksum(&trailer[8..]) {
-            return None;
-        }
-        let start = u64::from(number(8)) | u64::from(number(12)) << 32;
-        let directory = read_part(file, start, number(16), number(20), seed)?;
+        let (start, size, sum) = read_trailer(file, seed)?;
+        Footer::read_directory(file, seed, (start, size, sum))
+    }
+
+    fn read_directory(file: &dyn StorageFile, seed: Seed, (start, size, sum): Part) -> Option<Footer> {
+        let directory = read_part(file, start, size, sum, seed)?;
         let entry = |entry: &[u8; ENTRY_SIZE]| {
             let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| entry[at + index]));
             let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| entry[at + index]));
             QueueEntry { queue: long(0), start: long(8), size: short(16), sum: short(20) }
         };
         Some(Footer { queues: directory.as_chunks().0.iter().map(entry).collect() })
+    }
+
+    /// Reads the offsets of all queues.
+    ///
+    /// # Errors
+    ///
+    /// The place of the first damaged part.
+    pub fn read_all(file: &dyn StorageFile, seed: Seed) -> Result<Vec<QueueOffsets>, Range<u64>> {
+        let end = file.size().unwrap_or_default();
+        let trailer = read_trailer(file, seed).ok_or(end.saturating_sub(BLOCK_SIZE)..end)?;
+        let place = |start: u64, size: u32| start..start.saturating_add(u64::from(size));
+        let directory = Footer::read_directory(file, seed, trailer);
+        let footer = directory.ok_or(place(trailer.0, trailer.1))?;
+        let offsets = |entry: &QueueEntry| {
+            let offsets = footer.offsets(file, seed, entry.queue);
+            Ok((entry.queue, offsets.ok_or(place(entry.start, entry.size))?))
+        };
+        footer.queues.iter().map(offsets).collect()
     }
 
     /// Reads the offsets of a queue's messages, by sequence. `None`: they are lost. A queue without messages has no offsets.
@@ -117,6 +134,21 @@ impl Footer {
         let QueueEntry { start, size, sum, .. } = self.queues[place];
         decode_offsets(&read_part(file, start, size, sum, seed)?)
     }
+}
+
+/// A part of a footer: its place, its size and its checksum.
+type Part = (u64, u32, u32);
+
+/// Reads the trailer of a file, which has the place of the directory. `None`: there is no sound trailer.
+fn read_trailer(file: &dyn StorageFile, seed: Seed) -> Option<Part> {
+    let mut trailer = [0; TRAILER_SIZE];
+    file.read_at(&mut trailer, file.size().ok()?.checked_sub(BLOCK_SIZE)?).ok()?;
+    let number =
+        |at: usize| u32::from_le_bytes([trailer[at], trailer[at + 1], trailer[at + 2], trailer[at + 3]]);
+    if trailer[..4] != MAGIC || number(4) != seed.checksum(&trailer[8..]) {
+        return None;
+    }
+    Some((u64::from(number(8)) | u64::from(number(12)) << 32, number(16), number(20)))
 }
 
 /// Reads bytes that have a checksum. `None`: they are lost.

@@ -67,6 +67,8 @@ pub struct RecoveredQueue {
     pub last_sequence: u64,
     /// Messages up to this sequence may have been delivered.
     pub leased: u64,
+    /// Sequences of messages that came back, and how often they did.
+    pub returns: Vec<(u64, u64)>,
 }
 
 /// Queues that a start forgets, because the definitions lack them, and their messages.
@@ -202,6 +204,7 @@ impl Index {
                 .unwrap_or(0),
             last_sequence: queue.last_sequence,
             leased: queue.leased,
+            returns: queue.returns.iter().map(|(sequence, count)| (*sequence, *count)).collect(),
         };
         self.queues.iter().map(recovered).collect()
     }
@@ -287,6 +290,11 @@ impl Index {
         }
         offsets.values_mut().for_each(|of_queue| of_queue.sort_unstable());
         offsets.into_iter().collect()
+    }
+
+    /// Returns the segments: the number, the number of the file and the size of the file.
+    pub fn segments(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.segments.iter().map(|(number, used)| (*number, used.file, used.size))
     }
 
     /// Adds a segment, and the number and the size of its file.

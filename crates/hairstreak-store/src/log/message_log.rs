@@ -6,6 +6,7 @@
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
 use std::mem;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,7 @@ use super::writer::{SegmentSizes, Writer};
 use crate::directory::DataDirectory;
 
 /// Name of the log's folder in the data directory.
-const FOLDER: &str = "messages";
+pub(super) const FOLDER: &str = "messages";
 /// Bytes of a group that are always allowed.
 const GROUP_BYTES_MIN: usize = 1 << 20;
 /// Most bytes of a group, unless a single batch is larger.
@@ -35,7 +36,7 @@ const GROUP_TIME: Duration = Duration::from_millis(5);
 /// Smallest group that tells how fast the disk is.
 const MEASURED_BYTES_MIN: usize = 64 << 10;
 /// Bytes that may wait without a sync.
-const UNSYNCED_BYTES_MAX: usize = 8 << 20;
+pub(super) const UNSYNCED_BYTES_MAX: usize = 8 << 20;
 /// Longest delay of records that need no sync, and the bytes at which the log writes them at once.
 const LAZY_TIME: Duration = Duration::from_millis(10);
 const LAZY_BYTES_MAX: usize = 256 << 10;
@@ -153,12 +154,7 @@ impl MessageLog {
         is_known: impl Fn(u64) -> bool,
         on_progress: Box<OnProgress>,
     ) -> Result<OpenedLog, LogError> {
-        let folder = directory.path().join(FOLDER);
-        // A log that was opened once has a checkpoint.
-        let is_empty = || fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
-        if directory.has_messages() && is_empty() {
-            return Err(LogError::Missing { directory: folder });
-        }
+        let folder = folder(directory.path(), directory.has_messages())?;
         let failed = |source| LogError::Io { file: folder.clone(), source };
         let storage = Arc::new(Directory::open(&folder).map_err(failed)?);
         let opened = MessageLog::open(storage, *directory.node_id().as_bytes(), is_known, on_progress)?;
@@ -380,6 +376,14 @@ impl Shared {
         waiting.wants_sync = waiting.batches.iter().any(|batch| batch.wants_sync);
         (!group.is_empty() || !waiting.is_closing).then_some(group)
     }
+}
+
+/// Returns the folder of the log in a data directory. `has_messages`: the directory had a log.
+pub(super) fn folder(directory: &Path, has_messages: bool) -> Result<PathBuf, LogError> {
+    let folder = directory.join(FOLDER);
+    // A log that was opened once has a checkpoint.
+    let is_empty = || fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
+    if has_messages && is_empty() { Err(LogError::Missing { directory: folder }) } else { Ok(folder) }
 }
 
 /// State of the thread `messages`.

@@ -183,6 +183,18 @@ impl Batch {
 }
 
 impl<'a> Record<'a> {
+    /// Returns the kind as a word.
+    pub fn kind_name(&self) -> &'static str {
+        match self {
+            Record::Message(_) => "message",
+            Record::Settled(_) => "settled",
+            Record::Dropped { .. } => "dropped",
+            Record::Returned { .. } => "returned",
+            Record::Leased { .. } => "leased",
+            Record::Forgotten { .. } => "forgotten",
+        }
+    }
+
     /// Appends the fields, and returns the kind.
     fn encode(&self, bytes: &mut Vec<u8>) -> u8 {
         let mut put = |numbers: &[u64]| numbers.iter().for_each(|number| put_number(bytes, *number));

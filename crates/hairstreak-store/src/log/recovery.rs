@@ -21,7 +21,7 @@ use super::storage::{StorageBackend, StorageFile, read_sectors, read_whole};
 use super::writer::State;
 
 /// Suffix of a file that nothing sound was found in.
-const KEPT: &str = ".damaged";
+pub(super) const KEPT: &str = ".damaged";
 /// Numbers of segments that are tried where a header is lost.
 const GUESSED_COUNT: u64 = 1_024;
 
@@ -50,11 +50,12 @@ pub(super) struct Recovered {
 }
 
 /// A file with a segment.
-struct SegmentFile {
-    number: u64,
-    file_number: u64,
-    file: Arc<dyn StorageFile>,
-    header: SegmentHeader,
+#[derive(Clone, Debug)]
+pub(super) struct SegmentFile {
+    pub number: u64,
+    pub file_number: u64,
+    pub file: Arc<dyn StorageFile>,
+    pub header: SegmentHeader,
 }
 
 /// Reads the log in a directory. A directory without files is an empty log.
@@ -69,47 +70,18 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
     };
     let ReadCheckpoint { head, mut index, damaged } =
         checkpoint::read(&*storage, &log).map_err(failed("checkpoint"))?;
-    let (mut files, mut damages) = (Vec::new(), Vec::new());
-    let mut next_file = head.next_file;
-    for name in storage.list().map_err(failed(""))? {
-        let Some(file_number) = file_number(&name) else { continue };
-        next_file = next_file.max(file_number + 1);
-        let file = storage.open(&name).map_err(failed(&name))?;
-        let header = match read_header(&*file, &log).map_err(failed(&name))? {
-            Ok(header) => Some(header),
-            Err(NoSegment::Damaged) => {
-                let bytes = read_whole(&*file).map_err(failed(&name))?;
-                let known = index.segment_of(file_number);
-                let header = guess_header(&bytes, &log, known, head.next_segment);
-                if header.is_none() && bytes.iter().any(|byte| *byte != 0) {
-                    // Nothing in the file is sound. It stays under another name.
-                    storage.rename(&name, &format!("{name}{KEPT}")).map_err(failed(&name))?;
-                    damages.push(Damage {
-                        file: name,
-                        offset: 0,
-                        size: bytes.len() as u64,
-                        was_synced: false,
-                    });
-                    continue;
-                }
-                header
-            }
-            Err(NoSegment::Version(found)) => {
-                return Err(LogError::Version { file: storage.path(&name), found });
-            }
-            Err(NoSegment::OtherLog) => return Err(LogError::OtherLog { file: storage.path(&name) }),
-        };
-        // The last checkpoint names the segment, or the segment is newer.
-        let is_in_use = |header: &SegmentHeader| {
-            header.number >= head.next_segment || index.file_of(header.number) == Some(file_number)
-        };
-        match header.filter(is_in_use) {
-            Some(header) => files.push(SegmentFile { number: header.number, file_number, file, header }),
-            // A dead segment, or a file that was never finished. Its state on the medium is unknown: it is not used again.
-            None => storage.remove(&name).map_err(failed(&name))?,
-        }
+    let FoundFiles { segments: files, unused, unreadable, next_file } =
+        find_files(&*storage, &log, &head, &index)?;
+    let mut damages = Vec::new();
+    for (file, size) in unreadable {
+        // The file stays under another name.
+        storage.rename(&file, &format!("{file}{KEPT}")).map_err(failed(&file))?;
+        damages.push(Damage { file, offset: 0, size, was_synced: false });
     }
-    files.sort_unstable_by_key(|file| file.number);
+    for name in unused {
+        // The state of the file on the medium is unknown: it is not used again.
+        storage.remove(&name).map_err(failed(&name))?;
+    }
     let numbers: HashSet<u64> = files.iter().map(|file| file.number).collect();
     let missing_count = index.drop_missing(|number| numbers.contains(&number));
     let mut reader = Reader {
@@ -145,6 +117,69 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
     let is_new = head == CheckpointHead::default() && files.is_empty();
     let was_closed = head.is_closed && files.iter().all(|file| file.number < head.next_segment);
     Ok(Recovered { state, damages, missing_count, was_closed: was_closed || is_new })
+}
+
+/// The files of a log.
+#[derive(Debug)]
+pub(super) struct FoundFiles {
+    /// Segments that the last checkpoint names, and later ones, by number.
+    pub segments: Vec<SegmentFile>,
+    /// Names of files without such a segment: dead segments, and files that were never finished.
+    pub unused: Vec<String>,
+    /// Names and sizes of files in which nothing is sound.
+    pub unreadable: Vec<(String, u64)>,
+    /// Number of the next file.
+    pub next_file: u64,
+}
+
+/// Finds the files of a log. Nothing is changed.
+///
+/// # Errors
+///
+/// The system's error; a file of another version, or of another log.
+pub(super) fn find_files(
+    storage: &dyn StorageBackend,
+    log: &LogId,
+    head: &CheckpointHead,
+    index: &Index,
+) -> Result<FoundFiles, LogError> {
+    let failed = |name: &str| {
+        let file = storage.path(name);
+        move |source| LogError::Io { file, source }
+    };
+    let (mut segments, mut unused, mut unreadable) = (Vec::new(), Vec::new(), Vec::new());
+    let mut next_file = head.next_file;
+    for name in storage.list().map_err(failed(""))? {
+        let Some(file_number) = file_number(&name) else { continue };
+        next_file = next_file.max(file_number + 1);
+        let file = storage.open(&name).map_err(failed(&name))?;
+        let header = match read_header(&*file, log).map_err(failed(&name))? {
+            Ok(header) => Some(header),
+            Err(NoSegment::Damaged) => {
+                let bytes = read_whole(&*file).map_err(failed(&name))?;
+                let known = index.segment_of(file_number);
+                let header = guess_header(&bytes, log, known, head.next_segment);
+                if header.is_none() && bytes.iter().any(|byte| *byte != 0) {
+                    unreadable.push((name, bytes.len() as u64));
+                    continue;
+                }
+                header
+            }
+            Err(NoSegment::Version(found)) => {
+                return Err(LogError::Version { file: storage.path(&name), found });
+            }
+            Err(NoSegment::OtherLog) => return Err(LogError::OtherLog { file: storage.path(&name) }),
+        };
+        let is_in_use = |header: &SegmentHeader| {
+            header.number >= head.next_segment || index.file_of(header.number) == Some(file_number)
+        };
+        match header.filter(is_in_use) {
+            Some(header) => segments.push(SegmentFile { number: header.number, file_number, file, header }),
+            None => unused.push(name),
+        }
+    }
+    segments.sort_unstable_by_key(|file| file.number);
+    Ok(FoundFiles { segments, unused, unreadable, next_file })
 }
 
 /// Reads the header of a segment, which is there twice.

@@ -134,12 +134,22 @@ pub(super) fn read_whole(file: &dyn StorageFile) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// How the files of a directory are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Access {
+    /// The files survive a loss of power where they were synced.
+    Durable,
+    /// The files need not survive the process: nothing is synced.
+    Temporary,
+    /// The files are only read.
+    ReadOnly,
+}
+
 /// A directory of the file system.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
-    /// The files need not survive the process: nothing is synced.
-    is_temporary: bool,
+    access: Access,
 }
 
 /// A file that is never synced.
@@ -160,7 +170,7 @@ impl Directory {
         // A process that was killed may have created the directory, and not synced its name.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         atomic_file::sync_directory(parent.unwrap_or(Path::new(".")))?;
-        Ok(Directory { path: path.to_owned(), is_temporary: false })
+        Ok(Directory { path: path.to_owned(), access: Access::Durable })
     }
 
     /// Creates a directory whose files need not survive the process. An existing directory loses its files.
@@ -174,11 +184,16 @@ impl Directory {
             _ => {}
         }
         fs::DirBuilder::new().mode(0o700).create(path)?;
-        Ok(Directory { path: path.to_owned(), is_temporary: true })
+        Ok(Directory { path: path.to_owned(), access: Access::Temporary })
+    }
+
+    /// A directory whose files are only read. It may be missing.
+    pub(super) fn read_only(path: &Path) -> Directory {
+        Directory { path: path.to_owned(), access: Access::ReadOnly }
     }
 
     fn wrap(&self, file: File) -> Arc<dyn StorageFile> {
-        if self.is_temporary { Arc::new(TemporaryFile(file)) } else { Arc::new(file) }
+        if self.access == Access::Temporary { Arc::new(TemporaryFile(file)) } else { Arc::new(file) }
     }
 }
 
@@ -200,7 +215,8 @@ impl StorageBackend for Directory {
     }
 
     fn open(&self, name: &str) -> io::Result<Arc<dyn StorageFile>> {
-        Ok(self.wrap(OpenOptions::new().read(true).write(true).open(self.path(name))?))
+        let is_written = self.access != Access::ReadOnly;
+        Ok(self.wrap(OpenOptions::new().read(true).write(is_written).open(self.path(name))?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -215,7 +231,7 @@ impl StorageBackend for Directory {
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        if self.is_temporary { Ok(()) } else { atomic_file::sync_directory(&self.path) }
+        if self.access == Access::Temporary { Ok(()) } else { atomic_file::sync_directory(&self.path) }
     }
 
     fn free_bytes(&self) -> io::Result<u64> {

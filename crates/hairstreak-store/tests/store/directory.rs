@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore};
+use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, DirectoryReader};
 use hairstreak_testkit::{BoundedChild, until};
 
 use crate::place::Place;
@@ -266,4 +266,50 @@ fn without_capabilities<T: Send>(work: impl FnOnce() -> T + Send) -> T {
         work()
     };
     std::thread::scope(|scope| scope.spawn(thread).join().unwrap())
+}
+
+#[test]
+fn a_reader_changes_nothing_and_keeps_a_node_out() {
+    let place = Place::new();
+    let (directory, store, _) = open(&place).unwrap();
+    commit(&store, vec![write("a", Some("1"))]).unwrap();
+    let read = |path: &Path| DirectoryReader::open(path).map_err(|error| error.to_string());
+    let said = read(&place).unwrap_err();
+    assert!(said.contains(&format!("is in use by process {}: ", std::process::id())), "{said}");
+    let id = directory.node_id();
+    drop((directory, store));
+
+    // The text of the lock names a process that has ended.
+    fs::write(place.join("lock"), "4000000 here\n").unwrap();
+    let contents =
+        || place.names().into_iter().map(|name| fs::read(place.join(name)).unwrap()).collect::<Vec<_>>();
+    let before = contents();
+    let reader = read(&place).unwrap();
+    assert_eq!((reader.path(), reader.node_name(), reader.node_id()), (&*place, NODE, id));
+    assert!(!reader.has_messages());
+    assert_eq!(DefinitionStore::read(&reader).unwrap(), [entry("a", "1")]);
+    let second = read(&place).unwrap();
+    assert!(refusal(&place, NODE).starts_with("the data directory DIR is in use by another process: "));
+    drop((reader, second));
+    assert_eq!(contents(), before);
+    drop(open(&place).unwrap());
+
+    fs::remove_file(place.join("lock")).unwrap();
+    fs::remove_file(place.join("definitions.redb")).unwrap();
+    let names = place.names();
+    let said = DefinitionStore::read(&read(&place).unwrap()).unwrap_err().to_string();
+    assert!(said.contains("definitions.redb is missing, and the directory had definitions"), "{said}");
+    assert_eq!(place.names(), names);
+}
+
+#[test]
+fn a_reader_wants_a_data_directory() {
+    let place = Place::new();
+    let said = |path: &Path| DirectoryReader::open(path).unwrap_err().to_string();
+    assert!(said(&place).contains(" is not a data directory: it has no file `node`"), "{}", said(&place));
+    assert!(said(&place.join("none")).contains("No such file"));
+    fs::write(place.join("a"), "").unwrap();
+    assert!(said(&place).contains(" is not a data directory: it holds a, "), "{}", said(&place));
+    assert!(said(&place.join("a")).contains(" is not a directory: "), "{}", said(&place.join("a")));
+    assert_eq!(place.names(), ["a"]);
 }

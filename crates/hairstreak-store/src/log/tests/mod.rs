@@ -5,4 +5,5 @@ mod power;
 mod space;
 mod storage;
 mod threads;
+mod tools;
 mod world;

@@ -183,6 +183,12 @@ impl SimulatedStorage {
         copy
     }
 
+    /// Returns the names of all files, and what they show.
+    pub fn contents(&self) -> BTreeMap<String, Vec<u8>> {
+        let medium = self.medium();
+        medium.names.iter().map(|(name, file)| (name.clone(), medium.files[*file].seen.clone())).collect()
+    }
+
     /// Returns the size of a file.
     pub fn size_of(&self, name: &str) -> usize {
         let medium = self.medium();

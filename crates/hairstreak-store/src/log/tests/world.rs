@@ -210,26 +210,11 @@ impl World {
         self.check_and_take_over();
     }
 
-    /// Reads all messages of a queue.
-    pub fn load_all(&self, queue: u64) -> Loaded {
-        let mut all = Loaded::default();
-        loop {
-            let part = load(&self.storage, &LOG, &self.index, queue, all.next, (7, 10_000)).unwrap();
-            let is_end = part.next == all.next;
-            all.messages.extend(part.messages);
-            all.damaged.extend(part.damaged);
-            all.next = part.next;
-            if is_end {
-                return all;
-            }
-        }
-    }
-
     /// Checks that the log has all that it has to keep, and takes what it has for what it has to keep from now on.
     fn check_and_take_over(&mut self) {
         let mut messages = std::mem::take(&mut self.messages);
         for queue in QUEUES {
-            let loaded = self.load_all(queue);
+            let loaded = load_all(&self.storage, &LOG, &self.index, queue);
             assert_eq!(loaded.damaged, [], "queue {queue}");
             let mut before = 0;
             for found in loaded.messages {
@@ -260,5 +245,20 @@ impl World {
             assert!(self.has_dropped || queue.body_bytes == sizes.iter().sum::<u64>());
         }
         (self.group, self.synced) = (1, 0);
+    }
+}
+
+/// Reads all messages of a queue.
+pub fn load_all(storage: &SimulatedStorage, log: &LogId, index: &Mutex<Index>, queue: u64) -> Loaded {
+    let mut all = Loaded::default();
+    loop {
+        let part = load(storage, log, index, queue, all.next, (7, 10_000)).unwrap();
+        let is_end = part.next == all.next;
+        all.messages.extend(part.messages);
+        all.damaged.extend(part.damaged);
+        all.next = part.next;
+        if is_end {
+            return all;
+        }
     }
 }
