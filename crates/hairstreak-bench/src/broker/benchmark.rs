@@ -1,24 +1,30 @@
 //! The run of the benchmark: idle connections and hostile load first, then the contenders in turns, then the report.
 
+use std::env;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use hairstreak_process::raise_descriptor_limit;
 
 use super::amqp::Link;
 use super::conclusion::conclude;
-use super::plan::{CaseName, Plan, Settings};
+use super::plan::{CaseName, Plan, Scenario, Settings};
 use super::report::{Evidence, tables};
 use super::sample::Subject;
-use super::server::{Running, ServerKind, ServerTask, is_installed};
-use super::{hostile, idle};
+use super::server::{Durable, Running, ServerKind, ServerTask, is_installed};
+use super::{hostile, idle, restart};
 use crate::frame::cores::CoreRange;
+use crate::frame::disk::DiskProbe;
 use crate::frame::tracer::Tracer;
-use crate::frame::{Report, Rival, Setting, Table, take_turns};
+use crate::frame::{Report, Rival, Setting, Table, name, take_turns};
 
 /// Runs the benchmark and prints its report.
 pub fn run(settings: &Settings) -> Result<()> {
+    if let Some(case) = settings.cases.iter().find(|case| case.is_durable() != settings.durable) {
+        let with = if settings.durable { "without" } else { "with" };
+        bail!("--case: '{}' can only be measured {with} --durable", name(case));
+    }
     let plan = Plan::new(settings);
     let (kinds, mut notes) = contenders(settings);
     // Ten thousand connections need as many descriptors, here and in the broker.
@@ -41,6 +47,12 @@ pub fn run(settings: &Settings) -> Result<()> {
         }
     }
 
+    let brokers = kinds.iter().filter(|&&kind| kind != ServerKind::Limit);
+    let tasks: Vec<ServerTask> = brokers.map(|&kind| task(settings, kind, None)).collect();
+    let starts = restart::measure(&plan, &tasks, &mut conclusion)?;
+
+    let has_disk = settings.durable && !plan.scenarios.is_empty();
+    let probe = has_disk.then(|| DiskProbe::open(&env::temp_dir()).map(Rc::new)).transpose()?;
     let mut subjects: Vec<Subject> = Vec::new();
     for &scenario in &plan.scenarios {
         for &kind in kinds.iter().filter(|&&kind| is_measured(scenario.case, kind)) {
@@ -51,7 +63,15 @@ pub fn run(settings: &Settings) -> Result<()> {
                 Some(other) => Rc::clone(&other.server),
                 None => Rc::new(start(settings, kind, loop_count)?),
             };
-            subjects.push(Subject { server, scenario, sample_s: plan.sample_s });
+            let is_new = Rc::strong_count(&server) == 1;
+            let subject = Subject { server, scenario, sample_s: plan.sample_s, probe: probe.clone() };
+            if is_new && settings.durable {
+                let scenario = Scenario { case: CaseName::Persistent, size: 1024, loop_count };
+                let subject =
+                    Subject { server: Rc::clone(&subject.server), probe: None, scenario, ..subject };
+                subject.warm_up()?;
+            }
+            subjects.push(subject);
         }
     }
     note_cores(&plan, &mut notes);
@@ -69,10 +89,11 @@ pub fn run(settings: &Settings) -> Result<()> {
         let (scenario, kind) = (subject.scenario, subject.server.kind);
         evidence.push(Evidence { scenario, kind, samples, system_calls });
     }
-    conclusion.splice(0..0, conclude(&evidence));
-    let n = if subjects.is_empty() { 1 } else { plan.repeat_count };
+    conclusion.splice(0..0, conclude(&evidence, settings.sync_delay.is_some()));
+    let n = if subjects.is_empty() && plan.starts.is_empty() { 1 } else { plan.repeat_count };
     let about = format!("AMQP 0-9-1 over loopback TCP, n = {n}");
-    let tables = tables(&evidence, tracer.map(Tracer::name)).into_iter().chain([connections, load]).collect();
+    let tables =
+        tables(&evidence, tracer.map(Tracer::name)).into_iter().chain([connections, load, starts]).collect();
     Report { study: "broker", setting, about, tables, conclusion, charts: Vec::new() }
         .print(settings.common.json)
 }
@@ -84,7 +105,10 @@ fn contenders(settings: &Settings) -> (Vec<ServerKind>, Vec<String>) {
         true => notes.push("our node was left out".to_owned()),
         false => kinds.push(ServerKind::Node),
     }
-    match (settings.no_rival, is_installed(&settings.rabbitmq)) {
+    if let Some(delay) = settings.sync_delay {
+        notes.push(format!("each sync of our node and of the limit took {delay} ms longer"));
+    }
+    match (settings.no_rival || settings.sync_delay.is_some(), is_installed(&settings.rabbitmq)) {
         (true, _) => notes.push("RabbitMQ was left out".to_owned()),
         (false, true) => kinds.push(ServerKind::RabbitMq),
         (false, false) => notes.push(format!(
@@ -96,9 +120,13 @@ fn contenders(settings: &Settings) -> (Vec<ServerKind>, Vec<String>) {
     (kinds, notes)
 }
 
-/// Returns whether a case has this contender. Only our node has event loops to compare.
+/// Returns whether a case has this contender. Only our node has event loops to compare, and the limit syncs every message.
 fn is_measured(case: CaseName, kind: ServerKind) -> bool {
-    case != CaseName::HotQueue || kind == ServerKind::Node
+    match case {
+        CaseName::HotQueue => kind == ServerKind::Node,
+        CaseName::TransientPublishers => kind != ServerKind::Limit,
+        _ => true,
+    }
 }
 
 fn note_cores(plan: &Plan, notes: &mut Vec<String>) {
@@ -117,12 +145,17 @@ fn start(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> Resu
     if let (ServerKind::Node, None, Some(address)) = (kind, loop_count, settings.node) {
         return Ok(Running::at(kind, address, settings.node_process));
     }
-    Running::start(&ServerTask {
+    Running::start(&task(settings, kind, loop_count))
+}
+
+fn task(settings: &Settings, kind: ServerKind, loop_count: Option<u32>) -> ServerTask {
+    ServerTask {
         kind,
         loop_count,
         cores: loop_count.map(|count| CoreRange { start: 0, end: count as usize }),
         rabbitmq: settings.rabbitmq.clone(),
         host: Ipv4Addr::LOCALHOST.into(),
         memory_bytes: None,
-    })
+        durable: settings.durable.then(|| Durable { sync_delay_ms: settings.sync_delay.unwrap_or(0) }),
+    }
 }

@@ -18,17 +18,55 @@ enum Demand {
     CpuRisePercent(f64),
     /// A multiple of the rate of one event loop.
     LoopRatio(f64),
+    /// A percentage of our rate in another case, and a multiple of it.
+    PercentOf(CaseName, f64),
+    Times(CaseName, f64),
+    /// The most bytes that the broker writes for each byte of a publish.
+    WrittenPerByte(f64),
 }
 
-use Demand::{CpuRisePercent, LoopRatio, PercentOfLimit, Rate, Ratio};
+use Demand::{CpuRisePercent, LoopRatio, PercentOf, PercentOfLimit, Rate, Ratio, Times, WrittenPerByte};
 
 /// The level of a demand that has to be met, and of one that would be good.
 pub const TARGET: &str = "target";
 pub const GOAL: &str = "goal";
 
+/// The demands on a scenario where syncs are delayed.
+fn delayed_demands(scenario: Scenario) -> &'static [(&'static str, Demand)] {
+    match scenario.case {
+        CaseName::Publishers => {
+            &[(TARGET, Times(CaseName::OneConfirm, 40.0)), (GOAL, Times(CaseName::OneConfirm, 48.0))]
+        }
+        CaseName::OneQueue => &[(TARGET, Rate(150e3)), (GOAL, Rate(300e3))],
+        _ => &[],
+    }
+}
+
 /// The demands on a scenario. Processor time that rises by less than 3% counts as unchanged.
 fn demands(scenario: Scenario) -> &'static [(&'static str, Demand)] {
     match (scenario.case, scenario.size, scenario.loop_count) {
+        (CaseName::Persistent, 16, _) => &[
+            (TARGET, PercentOfLimit(40.0)),
+            (TARGET, Ratio(12.0)),
+            (GOAL, PercentOfLimit(70.0)),
+            (TARGET, WrittenPerByte(2.0)),
+            (GOAL, WrittenPerByte(1.5)),
+        ],
+        (CaseName::Persistent, 1024, _) => &[
+            (TARGET, PercentOfLimit(40.0)),
+            (TARGET, Ratio(12.0)),
+            (GOAL, PercentOfLimit(70.0)),
+            (TARGET, WrittenPerByte(1.4)),
+            (GOAL, WrittenPerByte(1.2)),
+        ],
+        (CaseName::OneConfirm, ..) => &[(TARGET, PercentOfLimit(80.0)), (GOAL, PercentOfLimit(95.0))],
+        (CaseName::Publishers, ..) => &[
+            (TARGET, PercentOf(CaseName::TransientPublishers, 50.0)),
+            (GOAL, PercentOf(CaseName::TransientPublishers, 70.0)),
+        ],
+        (CaseName::HundredQueues | CaseName::ThousandQueues, ..) => {
+            &[(TARGET, PercentOf(CaseName::OneQueue, 80.0)), (GOAL, PercentOf(CaseName::OneQueue, 90.0))]
+        }
         (CaseName::Publish, 16, _) => {
             &[(TARGET, Rate(5e6)), (TARGET, PercentOfLimit(15.0)), (GOAL, PercentOfLimit(30.0))]
         }
@@ -49,11 +87,11 @@ fn demands(scenario: Scenario) -> &'static [(&'static str, Demand)] {
 }
 
 /// Returns a sentence for each scenario that has targets and was measured.
-pub fn conclude(evidence: &[Evidence]) -> Vec<String> {
+pub fn conclude(evidence: &[Evidence], is_delayed: bool) -> Vec<String> {
     let scenarios = evidence.chunk_by(|one, other| one.scenario == other.scenario);
     let sentences = scenarios.filter_map(|contenders| {
         let scenario = contenders[0].scenario;
-        let demands = demands(scenario).iter();
+        let demands = if is_delayed { delayed_demands(scenario) } else { demands(scenario) }.iter();
         let verdicts = demands.filter_map(|(level, demand)| judge(evidence, scenario, *demand, level));
         let verdicts: Vec<String> = verdicts.collect();
         (!verdicts.is_empty()).then(|| format!("{scenario}: {}.", verdicts.join("; ")))
@@ -88,6 +126,18 @@ fn judge(evidence: &[Evidence], scenario: Scenario, demand: Demand, level: &str)
             let found = ours(scenario)? / ours(Scenario { loop_count: Some(1), ..scenario })?;
             (found >= wanted, format!("{found:.2}x one loop, {level} {wanted}x"))
         }
+        PercentOf(case, wanted) => {
+            let found = 100.0 * ours(scenario)? / ours(Scenario { case, ..scenario })?;
+            (found >= wanted, format!("{found:.0}% of {}, {level} {wanted}%", case.text()))
+        }
+        Times(case, wanted) => {
+            let found = ours(scenario)? / ours(Scenario { case, ..scenario })?;
+            (found >= wanted, format!("{found:.1}x {}, {level} {wanted}x", case.text()))
+        }
+        WrittenPerByte(wanted) => {
+            let found = median(evidence, scenario, ServerKind::Node, Evidence::written_per_byte)?;
+            (found <= wanted, format!("{found:.2} bytes written for each, {level} at most {wanted}"))
+        }
     };
     Some(format!("{text}: {}", verdict(is_reached)))
 }
@@ -115,11 +165,22 @@ mod tests {
             "4 queues 16 B: +5% processor time against one queue, target at most +15%: reached; +5% processor time \
              against one queue, goal at most +3%: missed.",
         ];
-        assert_eq!(conclude(&evidence), expected);
+        assert_eq!(conclude(&evidence, false), expected);
+    }
+
+    #[test]
+    fn durable_cases_are_compared_with_each_other() {
+        let mut evidence = case(CaseName::OneConfirm, 1.0, &[(ServerKind::Node, &[1.0])]);
+        evidence.extend(case(CaseName::Publishers, 1.0, &[(ServerKind::Node, &[0.02])]));
+        evidence.extend(case(CaseName::TransientPublishers, 1.0, &[(ServerKind::Node, &[0.012])]));
+        let of_transient = "100 publishers 16 B: 60% of 100 transient, target 50%: reached; 60% of 100 transient, goal 70%: missed.";
+        assert_eq!(conclude(&evidence, false), [of_transient]);
+        let of_one = "100 publishers 16 B: 50.0x one confirm, target 40x: reached; 50.0x one confirm, goal 48x: reached.";
+        assert_eq!(conclude(&evidence, true), [of_one]);
     }
 
     #[test]
     fn without_ours_nothing_is_judged() {
-        assert!(conclude(&case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])])).is_empty());
+        assert!(conclude(&case(CaseName::InOut, 1.5, &[(ServerKind::RabbitMq, &[1.0])]), false).is_empty());
     }
 }

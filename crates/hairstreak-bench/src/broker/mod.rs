@@ -10,7 +10,7 @@
 //! ```text
 //! benchmark -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
 //!           -> sample -> client (a producer's and a consumer's process for each sample)
-//!           -> idle, hostile (a fresh broker each)
+//!           -> idle, hostile, restart (a fresh broker each)
 //!           -> report, conclusion
 //! ```
 
@@ -23,6 +23,7 @@ mod idle;
 mod limit;
 mod plan;
 mod report;
+mod restart;
 mod sample;
 pub(crate) mod server;
 mod task;

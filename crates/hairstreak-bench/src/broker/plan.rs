@@ -21,7 +21,16 @@ pub struct Settings {
     /// Options of every study.
     #[command(flatten)]
     pub common: Common,
-    /// Only these cases [default: all but hot-queue]
+    /// Messages that survive: durable queues, persistent messages, confirms after a sync
+    #[arg(long, conflicts_with_all = ["node", "loop_counts", "connection_count"])]
+    pub durable: bool,
+    /// Each sync of our node and of the limit takes so much longer, such as 5ms; without RabbitMQ and starts
+    #[arg(long, value_name = "TIME", value_parser = milliseconds, requires = "durable")]
+    pub sync_delay: Option<u64>,
+    /// Messages of the case recovery [default: 100000; with --quick 10000]
+    #[arg(long = "messages", value_name = "COUNT", value_parser = value_parser!(u64).range(1..=1_000_000_000))]
+    pub recovered_count: Option<u64>,
+    /// Only these cases [default: all but hot-queue; with --durable the durable ones]
     #[arg(long = "case", value_enum, value_delimiter = ',')]
     pub cases: Vec<CaseName>,
     /// Only these sizes of bodies in bytes, 8 at least [default: those of each case, from 16 to 131072]
@@ -51,6 +60,13 @@ pub struct Settings {
     /// The script that starts RabbitMQ
     #[arg(long, value_name = "PROGRAM", default_value = RABBITMQ_PROGRAM)]
     pub rabbitmq: String,
+}
+
+fn milliseconds(time: &str) -> Result<u64, String> {
+    let number = time.strip_suffix("ms").and_then(|number| number.parse().ok());
+    number
+        .filter(|number| (1..=10_000).contains(number))
+        .ok_or_else(|| "a time from 1ms to 10000ms".to_owned())
 }
 
 fn tcp_address(endpoint: &str) -> Result<SocketAddr, String> {
@@ -83,12 +99,34 @@ pub enum CaseName {
     Hostile,
     /// One queue with 4 producers and 4 consumers, by event loops of the node; only on demand
     HotQueue,
+    /// Durable: in and out, a window of 500 confirms, each 50 deliveries acknowledged at once
+    Persistent,
+    /// Durable: one confirm at a time
+    OneConfirm,
+    /// Durable: 100 publishers, one confirm at a time each
+    Publishers,
+    /// Durable: the same with transient messages
+    TransientPublishers,
+    /// Durable: 10 publishers into one queue, 10,000 messages in flight altogether
+    OneQueue,
+    /// Durable: the same into 100 queues
+    HundredQueues,
+    /// Durable: the same into 1,000 queues
+    ThousandQueues,
+    /// Durable: start after kill -9 with 5,000 empty queues
+    StartQueues,
+    /// Durable: start after kill -9 with messages of 1 KiB
+    Recovery,
 }
 
 impl CaseName {
-    /// Returns the name in reports, the sizes of bodies, and the flow of messages. Two cases have no sizes.
+    /// Returns the name in reports, the sizes of bodies, and the flow of messages. Four cases have no sizes.
     fn row(self) -> (&'static str, &'static [u32], Flow) {
         let one = Flow { queue_count: 1, producer_count: 1, consumer_count: 1, ..Flow::default() };
+        let durable = Flow { is_durable: true, is_persistent: true, consumer_count: 0, ..one };
+        let one_by_one = Flow { confirm_window: Some(1), ..durable };
+        let in_flight =
+            |queue_count| Flow { queue_count, producer_count: 10, confirm_window: Some(1000), ..durable };
         match self {
             Self::Publish => ("publish", &[16, 1024, 131_072], Flow { consumer_count: 0, ..one }),
             Self::InOut => ("in and out", &[16, 1024], one),
@@ -106,6 +144,21 @@ impl CaseName {
             Self::Connections => ("connections", &[], one),
             Self::Hostile => ("hostile load", &[], one),
             Self::HotQueue => ("hot queue", &[16], Flow { producer_count: 4, consumer_count: 4, ..one }),
+            Self::Persistent => {
+                let windows = Flow { confirm_window: Some(500), ack_each: Some(50), ..durable };
+                ("persistent", &[16, 1024], Flow { consumer_count: 1, ..windows })
+            }
+            Self::OneConfirm => ("one confirm", &[16], one_by_one),
+            Self::Publishers => ("100 publishers", &[16], Flow { producer_count: 100, ..one_by_one }),
+            Self::TransientPublishers => {
+                let transient = Flow { is_persistent: false, ..one_by_one };
+                ("100 transient", &[16], Flow { producer_count: 100, ..transient })
+            }
+            Self::OneQueue => ("1 queue", &[1024], in_flight(1)),
+            Self::HundredQueues => ("100 queues", &[1024], in_flight(100)),
+            Self::ThousandQueues => ("1000 queues", &[1024], in_flight(1000)),
+            Self::StartQueues => ("start", &[], durable),
+            Self::Recovery => ("recovery", &[], durable),
         }
     }
 
@@ -114,11 +167,17 @@ impl CaseName {
         self.row().0
     }
 
+    /// Returns true if brokers keep messages on disk.
+    pub fn is_durable(self) -> bool {
+        self.row().2.is_durable
+    }
+
     /// The unit of the rates.
     pub fn unit(self) -> &'static str {
         match self {
             Self::FanOut => "deliveries/s",
             Self::RoundTrip => "round trips/s",
+            Self::OneConfirm | Self::Publishers => "confirms/s",
             _ => "messages/s",
         }
     }
@@ -178,6 +237,17 @@ pub struct Plan {
     pub connection_count: Option<u32>,
     /// Idle connections of a hostile load; `None`: no such load.
     pub hostile_count: Option<u32>,
+    /// Starts of a broker that was killed.
+    pub starts: Vec<Start>,
+}
+
+/// The content of a broker that is killed and started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// Empty durable queues.
+    Queues(u32),
+    /// Messages of 1 KiB in a queue.
+    Messages(u64),
 }
 
 impl Plan {
@@ -185,6 +255,8 @@ impl Plan {
     pub fn new(settings: &Settings) -> Self {
         let is_asked = |case| match case {
             CaseName::HotQueue => settings.cases.contains(&case),
+            _ if case.is_durable() != settings.durable => false,
+            CaseName::StartQueues | CaseName::Recovery if settings.sync_delay.is_some() => false,
             _ => settings.cases.is_empty() || settings.cases.contains(&case),
         };
         let mut scenarios = Vec::new();
@@ -207,6 +279,9 @@ impl Plan {
             scenarios.splice(0..0, one);
         }
         let is_quick = settings.common.quick;
+        let queues = Start::Queues(if is_quick { 500 } else { 5_000 });
+        let count = settings.recovered_count.unwrap_or(if is_quick { 10_000 } else { 100_000 });
+        let starts = [(CaseName::StartQueues, queues), (CaseName::Recovery, Start::Messages(count))];
         let connection_count = settings.connection_count.unwrap_or(if is_quick { 1000 } else { 10_000 });
         let sample_ms = settings.sample_ms.unwrap_or(if is_quick { 250 } else { 1000 });
         Self {
@@ -215,13 +290,14 @@ impl Plan {
             sample_s: sample_ms as f64 / 1e3,
             connection_count: is_asked(CaseName::Connections).then_some(connection_count),
             hostile_count: is_asked(CaseName::Hostile).then_some(connection_count),
+            starts: starts.into_iter().filter(|(case, _)| is_asked(*case)).map(|(_, start)| start).collect(),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Plan;
+    use super::{Plan, Start};
     use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
@@ -265,13 +341,34 @@ mod tests {
     }
 
     #[test]
+    fn durable_rows_are_those_of_their_targets() {
+        let plan = plan("--durable");
+        let expected = [
+            "persistent 16 B",
+            "persistent 1 KiB",
+            "one confirm 16 B",
+            "100 publishers 16 B",
+            "100 transient 16 B",
+            "1 queue 1 KiB",
+            "100 queues 1 KiB",
+            "1000 queues 1 KiB",
+        ];
+        assert_eq!(texts(&plan), expected);
+        assert_eq!((plan.connection_count, plan.hostile_count), (None, None));
+        assert_eq!(plan.starts, [Start::Queues(5_000), Start::Messages(100_000)]);
+        let delayed = self::plan("--durable --sync-delay 5ms --case one-queue,recovery");
+        assert_eq!((texts(&delayed), delayed.starts), (vec!["1 queue 1 KiB".to_owned()], vec![]));
+        assert_eq!(self::plan("--durable --case recovery --messages 7").starts, [Start::Messages(7)]);
+    }
+
+    #[test]
     fn several_queues_are_never_without_the_one_to_compare_with() {
         assert_eq!(texts(&plan("--case queues --size 64")), ["in and out 64 B", "4 queues 64 B"]);
     }
 
     #[test]
     fn what_a_broker_has_to_keep_is_bounded() {
-        for scenario in plan("").scenarios {
+        for scenario in [plan("").scenarios, plan("--durable").scenarios].concat() {
             let flow = scenario.flow(1.0, None);
             let bytes = flow.message_count_max * u64::from(flow.body_size * flow.producer_count);
             assert!(bytes <= if flow.consumer_count == 0 { 512 << 20 } else { 2 << 30 }, "{scenario}");

@@ -1,7 +1,7 @@
 //! The tables of rates, costs and latencies, made of the samples of all contenders.
 
 use super::plan::{Scenario, size_text};
-use super::sample::{BROKER, Sample};
+use super::sample::{BROKER, DiskUse, Sample};
 use super::server::ServerKind;
 use super::timing::PERCENTILES;
 use crate::frame::usage::Usage;
@@ -33,6 +33,15 @@ impl Evidence {
         self.cost(BROKER, |used| used.cpu_s * US_PER_S)
     }
 
+    /// Returns the bytes that the device writes for each byte of a publish.
+    pub fn written_per_byte(&self) -> Option<Spread> {
+        self.disk_use(|disk| Some(disk.device_bytes? as f64 / disk.wire_bytes as f64))
+    }
+
+    fn disk_use(&self, of: impl Fn(DiskUse) -> Option<f64>) -> Option<Spread> {
+        Spread::of(self.samples.iter().filter_map(|sample| of(sample.disk?)))
+    }
+
     /// Returns the cost of a message in the processes of a role.
     fn cost(&self, role: &str, of: impl Fn(&Usage) -> f64) -> Option<Spread> {
         Spread::of(self.samples.iter().filter(|sample| sample.count > 0).filter_map(|sample| {
@@ -60,7 +69,7 @@ pub fn ratio(evidence: &[Evidence], scenario: Scenario, kind: ServerKind) -> Opt
 }
 
 /// Returns the tables of `evidence`, which has the contenders of a scenario one after the other.
-pub fn tables(evidence: &[Evidence], system_calls_counted_by: Option<&'static str>) -> [Table; 3] {
+pub fn tables(evidence: &[Evidence], system_calls_counted_by: Option<&'static str>) -> [Table; 4] {
     let scenarios = evidence.chunk_by(|one, other| one.scenario == other.scenario);
     let rates = scenarios.map(|contenders| rates(contenders[0].scenario, contenders)).collect();
     let counted_by = Value::other(system_calls_counted_by, "");
@@ -80,6 +89,13 @@ pub fn tables(evidence: &[Evidence], system_calls_counted_by: Option<&'static st
             title: "Times that messages take, from when they were due to when they were read (us, median [min-max])",
             rows: latencies,
             legend: "",
+        },
+        Table {
+            key: "disk",
+            title: "The disk (median [min-max])",
+            rows: evidence.iter().filter_map(disk).collect(),
+            legend: "Wire: bytes of publishes. Device: bytes that its driver wrote, for all processes and the journal of the file system. Sync: \
+                     512 bytes and fdatasync. Files cached: in the page cache of this system.",
         },
     ]
 }
@@ -106,7 +122,7 @@ fn rates(scenario: Scenario, contenders: &[Evidence]) -> Row {
     let (flow, n) = (scenario.flow(1.0, None), contenders.first().map_or(0, |first| first.samples.len()));
     subject(scenario)
         .keep("queues", Value::count(flow.queue_count))
-        .keep("n", Value::count(n))
+        .show("n", "n", Value::count(n))
         .show("unit", "unit", Value::text(scenario.case.unit()))
         .show("hairstreak", "hairstreak", rate_of(ServerKind::Node))
         .show("RabbitMQ", "RabbitMQ", rate_of(ServerKind::RabbitMq))
@@ -141,6 +157,24 @@ fn costs(evidence: &Evidence) -> Vec<Row> {
     roles.map(row).collect()
 }
 
+/// The disk's part of the samples, where messages go there.
+fn disk(evidence: &Evidence) -> Option<Row> {
+    evidence.samples.first()?.disk?;
+    let times = |ratio| format!("{ratio:.2}");
+    let per_s = |rate| format!("{rate:.0}");
+    let show = |of: fn(DiskUse) -> f64, format: fn(f64) -> String| {
+        Value::spread(evidence.disk_use(|disk| Some(of(disk))), format)
+    };
+    let row = of_contender(evidence)
+        .show("n", "n", Value::count(evidence.samples.len()))
+        .show("device_per_wire", "device/wire", Value::spread(evidence.written_per_byte(), times))
+        .show("sync_us", "sync us", show(|disk| disk.speed.sync_us, per_s))
+        .show("write_mib_per_s", "writes MiB/s", show(|disk| disk.speed.write_mib_per_s, per_s))
+        .show("read_mib_per_s", "reads MiB/s", show(|disk| disk.speed.read_mib_per_s, per_s))
+        .show("are_cached", "files cached", Value::other(true, "yes"));
+    Some(row)
+}
+
 fn latencies(evidence: &Evidence) -> Option<Row> {
     let latencies = || evidence.samples.iter().filter_map(|sample| sample.latency);
     latencies().next()?;
@@ -164,7 +198,7 @@ pub(super) mod tests {
         let client = Usage { cpu_s: 1.0, system_s: 0.25, voluntary_switches: 4000, allocations: 0 };
         let latency = Some([1.0, 2.0, 3.0]);
         let processes = vec![(BROKER, broker), ("producer", client), ("consumer", client)];
-        Sample { count: 1000, elapsed_s, processes, latency }
+        Sample { count: 1000, elapsed_s, processes, latency, disk: None }
     }
 
     /// The case at 16 bytes, its contenders with a sample for each number of seconds.
@@ -202,6 +236,6 @@ pub(super) mod tests {
     fn each_process_of_each_contender_has_a_row() {
         let case = case(CaseName::InOut, 1.5, &[(ServerKind::Limit, &[0.001]), (ServerKind::Node, &[1.0])]);
         let counts = tables(&case, None).map(|table| table.rows.len());
-        assert_eq!(counts, [1, 6, 2]);
+        assert_eq!(counts, [1, 6, 2, 0]);
     }
 }

@@ -6,15 +6,18 @@ use std::fmt;
 use std::process::Command;
 use std::rc::Rc;
 use std::time::Duration;
+use std::{env, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 
 use super::amqp::{AmqpError, Link};
+use super::client::Block;
 use super::plan::{CaseName, Scenario};
 use super::server::Running;
 use super::task::{Flow, Measurement, Role, Task, queue_name};
 use super::timing::Latency;
 use crate::frame::cores::CoreRange;
+use crate::frame::disk::{DiskProbe, DiskSpeed, written_bytes};
 use crate::frame::processes::Processes;
 use crate::frame::tracer::Tracer;
 use crate::frame::usage::Usage;
@@ -29,6 +32,8 @@ const PACED_TIMES: f64 = 2.0;
 const WARM_UP_TIMES: f64 = 5.0;
 /// System calls are counted in samples of this part of the usual time, because a tracer may slow everything down.
 const COUNTED_SHARE: f64 = 0.25;
+/// Records that need no sync are written within this time.
+const LAZY_TIME: Duration = Duration::from_millis(50);
 /// The name of the broker's process in reports.
 pub const BROKER: &str = "broker";
 
@@ -41,6 +46,19 @@ pub struct Subject {
     pub scenario: Scenario,
     /// Time in which a producer publishes.
     pub sample_s: f64,
+    /// Measures the disk, if messages go there.
+    pub probe: Option<Rc<DiskProbe>>,
+}
+
+/// The disk's part of a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DiskUse {
+    /// The speed of the disk just before.
+    pub speed: DiskSpeed,
+    /// Bytes of publishes on the wire.
+    pub wire_bytes: u64,
+    /// Bytes that the device wrote, for all processes.
+    pub device_bytes: Option<u64>,
 }
 
 /// Measurements of broker and clients.
@@ -54,6 +72,8 @@ pub struct Sample {
     pub processes: Vec<(&'static str, Usage)>,
     /// Times that messages took.
     pub latency: Option<Latency>,
+    /// The disk's part, if messages go there.
+    pub disk: Option<DiskUse>,
 }
 
 impl Sample {
@@ -78,6 +98,12 @@ impl Subject {
         self.run(flow(PACED_TIMES, Some(sample.rate() * PACED_SHARE)))
     }
 
+    /// Publishes and consumes until the files of the broker have their sizes, and are used again.
+    pub fn warm_up(&self) -> Result<()> {
+        eprintln!("broker, warm-up: {self}");
+        self.run(self.scenario.flow(WARM_UP_TIMES * self.sample_s, None)).map(drop)
+    }
+
     /// Counts the system calls of the broker for each message, in a sample of its own. A paced sample is two in one, and
     /// has no count.
     pub fn count_system_calls(&self, tracer: Tracer) -> Result<Option<f64>> {
@@ -92,8 +118,23 @@ impl Subject {
         let subject = || self.to_string();
         let mut topology = Link::open(self.server.address).with_context(subject)?;
         declare(&mut topology, &flow).with_context(subject)?;
-        let sample = self.measure(flow)?;
+        let speed = self.probe.as_ref().map(|probe| probe.measure()).transpose().with_context(subject)?;
+        let written = || written_bytes(&env::temp_dir());
+        let before = written();
+        let mut sample = self.measure(flow)?;
+        if let Some(speed) = speed {
+            thread::sleep(LAZY_TIME);
+            let device_bytes = written().zip(before).map(|(after, before)| after - before);
+            let message_size = Block::new(&topology, &flow, 0).message_size() as u64;
+            sample.disk = Some(DiskUse { speed, wire_bytes: sample.count * message_size, device_bytes });
+        }
         let mut queues = 0..flow.queue_count;
+        if flow.is_durable && flow.consumer_count == 0 {
+            let counts = queues.clone().map(|queue| topology.count_messages(&queue_name(queue)));
+            let counts: Vec<u32> = counts.collect::<Result<_, _>>().with_context(subject)?;
+            let found: u64 = counts.into_iter().map(u64::from).sum();
+            ensure!(found == sample.count, "{self}: {found} messages are in the queues of {}", sample.count);
+        }
         queues.try_for_each(|queue| topology.delete_queue(&queue_name(queue))).with_context(subject)?;
         Ok(sample)
     }
@@ -141,6 +182,7 @@ impl Subject {
             elapsed_s: end_ns.saturating_sub(published.begin_ns) as f64 / 1e9,
             processes: broker.into_iter().chain(clients).collect(),
             latency: last.latency,
+            disk: None,
         })
     }
 }
@@ -158,7 +200,10 @@ fn declare(topology: &mut Link, flow: &Flow) -> Result<(), AmqpError> {
     for index in 0..flow.queue_count {
         let queue = queue_name(index);
         topology.delete_queue(&queue)?;
-        topology.declare_queue(&queue)?;
+        match flow.is_durable {
+            true => topology.declare_durable_queue(&queue)?,
+            false => topology.declare_queue(&queue)?,
+        }
         topology.bind(&queue, exchange, &flow.routing_key(index))?;
     }
     Ok(())

@@ -46,7 +46,11 @@ pub struct Flow {
     pub queue_count: u32,
     /// Every message goes to every queue.
     pub is_fanout: bool,
-    /// Connections that publish, each to the queue of its number (counted round).
+    /// The queues outlive the broker, and so do the messages.
+    pub is_durable: bool,
+    pub is_persistent: bool,
+    /// Connections that publish, each to the queue of its number (counted round). Where there are more queues, each
+    /// publishes to several queues in turns.
     pub producer_count: u32,
     /// Connections that consume, likewise.
     pub consumer_count: u32,
@@ -73,9 +77,16 @@ impl Flow {
         if self.is_fanout { ("fan", "fanout") } else { ("bench", "topic") }
     }
 
-    /// Returns the key that leads to queue `index`, or to all queues.
+    /// Returns the key that leads to queue `index`, or to all queues. All keys have the same size.
     pub fn routing_key(&self, index: u32) -> String {
-        format!("key.{}", if self.is_fanout { 0 } else { index })
+        let digit_count = self.queue_count.saturating_sub(1).checked_ilog10().unwrap_or(0) as usize + 1;
+        format!("key.{:0digit_count$}", if self.is_fanout { 0 } else { index })
+    }
+
+    /// Returns the numbers of the queues to which producer `number` publishes.
+    pub fn queues_of(&self, number: u32) -> impl Iterator<Item = u32> {
+        let end = if self.is_fanout { 1 } else { self.queue_count };
+        (number % self.queue_count..end).step_by(self.producer_count as usize)
     }
 }
 

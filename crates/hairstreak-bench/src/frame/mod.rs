@@ -9,9 +9,11 @@
 //! - `meter`: the clock and the consumption of a member
 //! - `usage`, `allocations`, `tracer`: the costs of a sample
 //! - `cores`: the cores that threads keep to
+//! - `disk`: the speed of the disk, and the bytes that were written to it
 
 pub mod allocations;
 pub mod cores;
+pub mod disk;
 mod meter;
 mod options;
 pub mod processes;

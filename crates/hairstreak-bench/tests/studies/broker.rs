@@ -72,6 +72,37 @@ fn every_message_of_every_row_arrives_at_the_limit() {
 }
 
 #[test]
+fn every_durable_row_has_the_figures_of_its_disk() {
+    let options =
+        format!("{TINY} --no-rival --json --durable --sync-delay 1ms").replace("--connections 20", "");
+    let report: Value = serde_json::from_str(&succeed(&options)).unwrap();
+    let cases = report["cases"].as_array().unwrap();
+    let names: Vec<&str> = cases.iter().map(|case| case["case"].as_str().unwrap()).collect();
+    let queues = ["1 queue", "100 queues", "1000 queues"];
+    assert_eq!(names, [&["persistent", "persistent", "one confirm", "100 publishers"][..], &queues].concat());
+    for case in cases {
+        assert!(case["n"] == 2 && number(&case["limit"], "min") > 0.0, "{case}");
+        let [disk] = rows(&report, "disk", case)[..] else { panic!("{report}") };
+        let speeds =
+            ["sync_us", "write_mib_per_s", "read_mib_per_s"].map(|speed| number(&disk[speed], "min"));
+        assert!(speeds.iter().all(|speed| *speed > 0.0) && disk["are_cached"] == true, "{disk}");
+    }
+    assert!(report["starts"].as_array().unwrap().is_empty());
+    let notes = report["notes"].to_string();
+    assert!(notes.contains("each sync of our node and of the limit took 1 ms longer"), "{notes}");
+}
+
+#[test]
+fn a_durable_case_without_a_disk_is_refused() {
+    for (options, word) in [("--case persistent", "with"), ("--durable --case in-out", "without")] {
+        let output = run(&format!("--no-node --no-rival {options}"));
+        let words = String::from_utf8(output.stderr).unwrap();
+        let expected = format!("can only be measured {word} --durable");
+        assert!(output.status.code() == Some(1) && words.contains(&expected), "{words}");
+    }
+}
+
+#[test]
 fn rabbitmq_has_everything_of_its_own_and_leaves_nothing_behind() {
     let _alone = alone_with_rabbitmq();
     let text = succeed(&format!("{TINY} --case in-out,connections --size 16"));

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use hairstreak_services::broker::Options as ServiceOptions;
 use hairstreak_services::names::Options as DirectoryOptions;
@@ -36,6 +37,8 @@ pub struct NodeConfig {
     pub data_dir: Option<PathBuf>,
     /// True if the data directory also keeps the persistent messages of durable queues.
     pub store_messages: bool,
+    /// Milliseconds that each sync of messages takes longer. Only for measurements, and in no document for operators.
+    pub store_sync_delay_ms: u64,
     /// Free bytes below which the disk of the data directory counts as full.
     pub disk_free_limit: u64,
     /// A file of definitions that each start imports, in RabbitMQ's format. With it the default user and the default virtual host
@@ -85,6 +88,7 @@ impl Default for NodeConfig {
             node_name: "hairstreak@localhost".into(),
             data_dir: None,
             store_messages: false,
+            store_sync_delay_ms: 0,
             disk_free_limit: DISK_FREE_LIMIT,
             load_definitions: None,
             require_login: false,
@@ -186,6 +190,11 @@ impl NodeConfig {
         })?;
         self.curve.keys = Some(keys);
         Ok(())
+    }
+
+    /// Time that each sync of messages takes longer.
+    pub fn store_sync_delay(&self) -> Duration {
+        Duration::from_millis(self.store_sync_delay_ms)
     }
 
     /// Rules about users and the hosts that they come from.

@@ -48,6 +48,7 @@ impl Barriers {
 #[cfg(test)]
 mod tests {
     use std::sync::{Arc, mpsc};
+    use std::time::Duration;
 
     use hairstreak_broker::vhost::LogChange;
     use hairstreak_store::log::Batch;
@@ -81,7 +82,7 @@ mod tests {
         let (store, _) = DefinitionStore::open(&directory).unwrap();
         let journal = Journal::on(store);
         let account = Arc::new(Account::new(usize::MAX));
-        let (messages, _) = Messages::open(&directory, |_| true, 0, (account, 0)).unwrap();
+        let (messages, _) = Messages::open(&directory, Duration::ZERO, |_| true, 0, (account, 0)).unwrap();
         let hand_over = || {
             let mut changes = vec![LogChange::Forgotten { queue: 1 }];
             let mut batch = Batch::default();

@@ -39,15 +39,16 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Opens the log in a data directory. Messages of queues for which `is_known` returns false are forgotten. `last_id`
-    /// is the largest id of a queue in the definitions. Returns also the queues that are in the log. Publishers wait by the alarm of `account` while the disk does not answer,
-    /// fails, or has fewer free bytes than `free_limit`.
+    /// Opens the log in a data directory. Each sync takes `sync_delay` longer. Messages of queues for which `is_known` returns
+    /// false are forgotten. `last_id` is the largest id of a queue in the definitions. Returns also the queues that are in the log.
+    /// Publishers wait by the alarm of `account` while the disk does not answer, fails, or has fewer free bytes than `free_limit`.
     ///
     /// # Errors
     ///
     /// See [`LogError`].
     pub fn open(
         directory: &DataDirectory,
+        sync_delay: Duration,
         is_known: impl Fn(u64) -> bool,
         last_id: u64,
         (account, free_limit): (Arc<Account>, u64),
@@ -61,7 +62,7 @@ impl Messages {
             told.note_synced(progress.synced);
         });
         let OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed } =
-            MessageLog::open_in(directory, is_known, on_progress)?;
+            MessageLog::open_in(directory, sync_delay, is_known, on_progress)?;
         log.set_free_limit(free_limit);
         disk.note_space(log.is_short());
         if free_limit < 2 * SEGMENT_SIZE {

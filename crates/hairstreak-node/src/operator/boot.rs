@@ -68,7 +68,8 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
         let is_known = |queue| logged.contains_key(&queue);
         let last_id = logged.keys().copied().max().unwrap_or(0);
         let limits = (Arc::clone(&account), config.disk_free_limit);
-        let (messages, queues) = Messages::open(&directory, is_known, last_id, limits)?;
+        let (messages, queues) =
+            Messages::open(&directory, config.store_sync_delay(), is_known, last_id, limits)?;
         (Some(messages), queues)
     } else {
         (None, Vec::new())

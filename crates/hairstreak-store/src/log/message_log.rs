@@ -16,6 +16,7 @@ use std::{fs, io};
 
 use super::LogId;
 use super::error::LogError;
+use super::group_limit::{GROUP_BYTES_MAX, GroupLimit};
 use super::index::{DroppedQueues, Index, RecoveredQueue};
 use super::reader::{Loaded, load};
 use super::record::Batch;
@@ -27,14 +28,6 @@ use crate::directory::DataDirectory;
 
 /// Name of the log's folder in the data directory.
 pub(super) const FOLDER: &str = "messages";
-/// Bytes of a group that are always allowed.
-const GROUP_BYTES_MIN: usize = 1 << 20;
-/// Most bytes of a group, unless a single batch is larger.
-const GROUP_BYTES_MAX: usize = 8 << 20;
-/// Time that a group of the largest size should take on this disk.
-const GROUP_TIME: Duration = Duration::from_millis(5);
-/// Smallest group that tells how fast the disk is.
-const MEASURED_BYTES_MIN: usize = 64 << 10;
 /// Bytes that may wait without a sync.
 pub(super) const UNSYNCED_BYTES_MAX: usize = 8 << 20;
 /// Longest delay of records that need no sync, and the bytes at which the log writes them at once.
@@ -144,20 +137,22 @@ impl MessageLog {
         MessageLog::open_with(storage, log, is_known, on_progress, SegmentSizes::default())
     }
 
-    /// Opens the log of a data directory, in its folder `messages`. See [`MessageLog::open`].
+    /// Opens the log of a data directory, in its folder `messages`. Each sync takes `sync_delay` longer. See [`MessageLog::open`].
     ///
     /// # Errors
     ///
     /// See [`LogError`].
     pub fn open_in(
         directory: &DataDirectory,
+        sync_delay: Duration,
         is_known: impl Fn(u64) -> bool,
         on_progress: Box<OnProgress>,
     ) -> Result<OpenedLog, LogError> {
         let folder = folder(directory.path(), directory.has_messages())?;
         let failed = |source| LogError::Io { file: folder.clone(), source };
-        let storage = Arc::new(Directory::open(&folder).map_err(failed)?);
-        let opened = MessageLog::open(storage, *directory.node_id().as_bytes(), is_known, on_progress)?;
+        let storage = Directory::open(&folder).map_err(failed)?.with_sync_delay(sync_delay);
+        let opened =
+            MessageLog::open(Arc::new(storage), *directory.node_id().as_bytes(), is_known, on_progress)?;
         directory.note_messages().map_err(|(file, source)| LogError::Io { file, source })?;
         Ok(opened)
     }
@@ -218,7 +213,7 @@ impl MessageLog {
             on_progress,
             written: 0,
             synced: 0,
-            rate: 0.0,
+            limit: GroupLimit::new(),
             copies_from: Instant::now(),
         };
         let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
@@ -393,8 +388,7 @@ struct WriterThread {
     on_progress: Box<OnProgress>,
     written: u64,
     synced: u64,
-    /// Bytes that the disk takes in a second, as far as it is known.
-    rate: f64,
+    limit: GroupLimit,
     /// Time from which on messages are copied: later than now after a failure.
     copies_from: Instant,
 }
@@ -402,7 +396,7 @@ struct WriterThread {
 impl WriterThread {
     fn run(mut self) {
         let mut is_compact = false;
-        while let Some(group) = self.shared.take_group(self.group_bytes_max(), is_compact) {
+        while let Some(group) = self.shared.take_group(self.limit.bytes_max(), is_compact) {
             let bytes: usize = group.iter().map(Batch::size).sum();
             if !group.is_empty() {
                 self.written += group.len() as u64;
@@ -448,9 +442,7 @@ impl WriterThread {
         })?;
         if self.writer.is_synced() {
             self.synced = self.written;
-            if bytes >= MEASURED_BYTES_MIN {
-                self.rate = bytes as f64 / start.elapsed().as_secs_f64();
-            }
+            self.limit.note(bytes, start.elapsed());
         }
         Ok(())
     }
@@ -462,7 +454,7 @@ impl WriterThread {
         let size_max = COPIED_BYTES_MIN.max(COPIED_PER_BYTE * group_bytes);
         let size_max = if is_behind { GROUP_BYTES_MAX } else { size_max };
         // A sync of the next group carries the copies, too.
-        let unsynced_max = self.group_bytes_max();
+        let unsynced_max = self.limit.bytes_max();
         self.timed(|writer| {
             let has_copied = writer.compact(size_max)?;
             if has_copied && writer.unsynced_size() > unsynced_max {
@@ -513,10 +505,5 @@ impl WriterThread {
             is_short: self.shared.space.is_short(),
         };
         (self.on_progress)(&progress);
-    }
-
-    /// Bytes of a group that the disk takes in [`GROUP_TIME`].
-    fn group_bytes_max(&self) -> usize {
-        ((self.rate * GROUP_TIME.as_secs_f64()) as usize).clamp(GROUP_BYTES_MIN, GROUP_BYTES_MAX)
     }
 }

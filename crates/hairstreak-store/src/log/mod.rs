@@ -12,6 +12,7 @@
 //! - `recovery`: from the files to an index
 //! - `reader`, `record_reader`: messages of a queue, back from the files
 //! - `message_log`: the threads
+//! - `group_limit`: the most bytes of a group
 //! - `stored_log`, `check`, `salvage`: tools for a log that no node uses; `read_only`: its directory
 //!
 //! docs/format.md describes the files.
@@ -21,6 +22,7 @@ mod checkpoint;
 mod error;
 mod extent;
 mod footer;
+mod group_limit;
 mod index;
 mod layout;
 mod message_log;

@@ -6,6 +6,8 @@ use std::io::{self, IoSlice};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::io::{Errno, pwritev};
 
@@ -150,11 +152,18 @@ enum Access {
 pub struct Directory {
     path: PathBuf,
     access: Access,
+    /// Time that each sync takes longer.
+    sync_delay: Duration,
 }
 
-/// A file that is never synced.
+/// A file with other syncs.
 #[derive(Debug)]
-struct TemporaryFile(File);
+struct WrappedFile {
+    file: File,
+    is_synced: bool,
+    /// Time that each sync takes longer.
+    sync_delay: Duration,
+}
 
 impl Directory {
     /// Opens a directory. A missing one is created with mode 0700.
@@ -170,7 +179,7 @@ impl Directory {
         // A process that was killed may have created the directory, and not synced its name.
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         atomic_file::sync_directory(parent.unwrap_or(Path::new(".")))?;
-        Ok(Directory { path: path.to_owned(), access: Access::Durable })
+        Ok(Directory { path: path.to_owned(), access: Access::Durable, sync_delay: Duration::ZERO })
     }
 
     /// Creates a directory whose files need not survive the process. An existing directory loses its files.
@@ -184,16 +193,27 @@ impl Directory {
             _ => {}
         }
         fs::DirBuilder::new().mode(0o700).create(path)?;
-        Ok(Directory { path: path.to_owned(), access: Access::Temporary })
+        Ok(Directory { path: path.to_owned(), access: Access::Temporary, sync_delay: Duration::ZERO })
     }
 
     /// A directory whose files are only read. It may be missing.
     pub(super) fn read_only(path: &Path) -> Directory {
-        Directory { path: path.to_owned(), access: Access::ReadOnly }
+        Directory { path: path.to_owned(), access: Access::ReadOnly, sync_delay: Duration::ZERO }
+    }
+
+    /// Delays each sync: measurements on a fast disk have the sync time of a slow disk.
+    #[must_use]
+    pub fn with_sync_delay(self, sync_delay: Duration) -> Directory {
+        Directory { sync_delay, ..self }
     }
 
     fn wrap(&self, file: File) -> Arc<dyn StorageFile> {
-        if self.access == Access::Temporary { Arc::new(TemporaryFile(file)) } else { Arc::new(file) }
+        let is_synced = self.access == Access::Durable;
+        if is_synced && self.sync_delay.is_zero() {
+            Arc::new(file)
+        } else {
+            Arc::new(WrappedFile { file, is_synced, sync_delay: self.sync_delay })
+        }
     }
 }
 
@@ -231,7 +251,11 @@ impl StorageBackend for Directory {
     }
 
     fn sync_names(&self) -> io::Result<()> {
-        if self.access == Access::Temporary { Ok(()) } else { atomic_file::sync_directory(&self.path) }
+        if self.access == Access::Durable {
+            atomic_file::sync_directory(&self.path)?;
+            thread::sleep(self.sync_delay);
+        }
+        Ok(())
     }
 
     fn free_bytes(&self) -> io::Result<u64> {
@@ -274,20 +298,24 @@ impl StorageFile for File {
     }
 }
 
-impl StorageFile for TemporaryFile {
+impl StorageFile for WrappedFile {
     fn size(&self) -> io::Result<u64> {
-        StorageFile::size(&self.0)
+        self.file.size()
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
-        StorageFile::read_at(&self.0, bytes, offset)
+        StorageFile::read_at(&self.file, bytes, offset)
     }
 
     fn write_at(&self, slices: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
-        StorageFile::write_at(&self.0, slices, offset)
+        StorageFile::write_at(&self.file, slices, offset)
     }
 
     fn sync(&self) -> io::Result<()> {
+        if self.is_synced {
+            self.file.sync_data()?;
+            thread::sleep(self.sync_delay);
+        }
         Ok(())
     }
 }

@@ -13,6 +13,8 @@ use super::methods::{BASIC_PUBLISH, BODY, CHANNEL, FRAME_END, FRAME_OVERHEAD, ME
 
 /// The properties of a message that has none.
 pub(super) const NO_PROPERTIES: &[u8] = &[0; 2];
+/// The properties of a persistent message: delivery mode 2.
+const PERSISTENT: &[u8] = &[0x10, 0, 2];
 
 /// A table without fields.
 pub const EMPTY_TABLE: Argument<'static> = Argument::Table(&[]);
@@ -112,6 +114,13 @@ pub fn push_body(out: &mut Vec<u8>, channel: u16, first: &[u8], rest: &[u8], fra
 /// Appends basic.publish and its content. No frame is larger than `frame_max`.
 pub fn push_publish(out: &mut Vec<u8>, route: (&str, &str), body: &[u8], frame_max: usize) {
     push_publish_head(out, CHANNEL, route, body.len() as u64);
+    push_body(out, CHANNEL, &[], body, frame_max);
+}
+
+/// Appends a publish as [`push_publish`] does, of a persistent message.
+pub fn push_persistent(out: &mut Vec<u8>, route: (&str, &str), body: &[u8], frame_max: usize) {
+    push_publish_method(out, CHANNEL, route);
+    encode_content_header(CHANNEL, body.len() as u64, PERSISTENT, out);
     push_body(out, CHANNEL, &[], body, frame_max);
 }
 

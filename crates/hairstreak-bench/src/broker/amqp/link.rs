@@ -12,6 +12,7 @@ use super::methods::*;
 
 const RESPONSE: &[u8] = b"\0guest\0guest";
 const PASSIVE: u8 = 1;
+const DURABLE: u8 = 2;
 const NO_ACK: u8 = 2;
 /// A consumer tag as long as the tags that brokers make up.
 const CONSUMER_TAG: &str = "hairstreak-bench-consumer";
@@ -99,6 +100,11 @@ impl<S: Read + Write> Link<S> {
     /// Declares a transient queue.
     pub fn declare_queue(&mut self, name: &str) -> Result<(), AmqpError> {
         self.queue(name, 0).map(drop)
+    }
+
+    /// Declares a durable queue.
+    pub fn declare_durable_queue(&mut self, name: &str) -> Result<(), AmqpError> {
+        self.queue(name, DURABLE).map(drop)
     }
 
     /// Returns the number of messages that are ready in a queue.

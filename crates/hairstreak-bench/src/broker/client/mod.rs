@@ -10,3 +10,4 @@ mod process;
 mod producer;
 
 pub use process::take_part;
+pub use producer::{Block, publish};

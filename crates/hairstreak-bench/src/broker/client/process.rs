@@ -165,7 +165,7 @@ impl Visitor for Stamps {
 /// Publishes one message through the first connection, consumes it through the second one, and publishes the next.
 fn make_round_trips(links: &mut [Link], flow: &Flow) -> Result<End> {
     let [publisher, consumer] = links else { bail!("round trips take two connections") };
-    let (block, duration) = (Block::new(publisher, flow, 0), Duration::from_secs_f64(flow.duration_s));
+    let (mut block, duration) = (Block::new(publisher, flow, 0), Duration::from_secs_f64(flow.duration_s));
     let (mut walk, mut histogram) = (Walk::new(u64::from(flow.body_size)), Histogram::new());
     let (start, mut count, mut before_ns) = (Instant::now(), 0, now_ns());
     while start.elapsed() < duration {

@@ -12,7 +12,9 @@ use anyhow::{Result, ensure};
 use hairstreak_wire::amqp::basic;
 use rustix::thread::set_current_timer_slack;
 
-use super::super::amqp::{AmqpError, BASIC_ACK, BASIC_NACK, Link, MARKER, Visitor, Walk, push_publish};
+use super::super::amqp::{
+    AmqpError, BASIC_ACK, BASIC_NACK, Link, MARKER, Visitor, Walk, push_persistent, push_publish,
+};
 use super::super::task::{End, Flow, queue_name};
 use super::super::timing::{Histogram, now_ns, sleep_until};
 
@@ -28,12 +30,15 @@ const TIMER_SLACK_NS: Option<NonZeroU64> = NonZeroU64::new(1);
 pub fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End> {
     let mut block = Block::new(link, flow, number);
     let mut count = match (flow.confirm_window, flow.rate_per_s) {
-        (Some(window), _) => publish_confirmed(link, &block, flow, window)?,
+        (Some(window), _) => publish_confirmed(link, &mut block, flow, window)?,
         (None, Some(rate)) => publish_paced(link, &mut block, flow, rate)?,
-        (None, None) => publish_all(link, &block, flow)?,
+        (None, None) => publish_all(link, &mut block, flow)?,
     };
     if flow.consumer_count > 0 {
         link.stream.write_all(&block.marker)?;
+    }
+    // Each message is confirmed, or the consumer has the marker.
+    if flow.consumer_count > 0 || flow.confirm_window.is_some() {
         return Ok(End { count, ns: now_ns(), histogram: Histogram::new() });
     }
     // The confirm of one more message proves that all earlier messages are in the queue. The number of messages would
@@ -48,7 +53,7 @@ pub fn publish(link: &mut Link, flow: &Flow, number: u32) -> Result<End> {
     Ok(End { count, ns, histogram: Histogram::new() })
 }
 
-fn publish_all(link: &mut Link, block: &Block, flow: &Flow) -> Result<u64> {
+fn publish_all(link: &mut Link, block: &mut Block, flow: &Flow) -> Result<u64> {
     let (start, duration) = (Instant::now(), Duration::from_secs_f64(flow.duration_s));
     let mut count = 0;
     while count < flow.message_count_max && start.elapsed() < duration {
@@ -80,7 +85,7 @@ fn publish_paced(link: &mut Link, block: &mut Block, flow: &Flow, rate_per_s: f6
 }
 
 /// Publishes with a window of messages that may be without their confirm, and waits for every confirm.
-fn publish_confirmed(link: &mut Link, block: &Block, flow: &Flow, window: u32) -> Result<u64> {
+fn publish_confirmed(link: &mut Link, block: &mut Block, flow: &Flow, window: u32) -> Result<u64> {
     let (start, duration) = (Instant::now(), Duration::from_secs_f64(flow.duration_s));
     let (mut confirms, mut walk) = (Confirms::default(), Walk::new(u64::from(flow.body_size)));
     loop {
@@ -98,7 +103,7 @@ fn publish_confirmed(link: &mut Link, block: &Block, flow: &Flow, window: u32) -
     }
 }
 
-/// Prebuilt publishes: as many as one write takes, the same bytes again and again.
+/// Prebuilt publishes: as many as one write takes, the same bytes again and again. There is at least one for each queue.
 #[derive(Debug)]
 pub struct Block {
     bytes: Vec<u8>,
@@ -106,22 +111,35 @@ pub struct Block {
     /// The place of the body in a message that has one frame of body.
     body_at: usize,
     marker: Vec<u8>,
+    /// Queues that messages go to in turns, and the queue of the next message.
+    queue_count: u64,
+    next: u64,
 }
 
 impl Block {
     /// The bytes that producer `number` writes through `link`.
     pub fn new(link: &Link, flow: &Flow, number: u32) -> Block {
-        let ((exchange, _), key) = (flow.exchange(), flow.routing_key(number % flow.queue_count));
-        let publish = |body: &[u8]| {
-            let mut message = Vec::new();
-            push_publish(&mut message, (exchange, &key), body, link.frame_size_max);
-            message
+        let ((exchange, _), push) =
+            (flow.exchange(), if flow.is_persistent { push_persistent } else { push_publish });
+        let publish = |bytes: &mut Vec<u8>, queue, body: &[u8]| {
+            push(bytes, (exchange, &flow.routing_key(queue)), body, link.frame_size_max);
         };
         let body_size = flow.body_size as usize;
-        let message = publish(&vec![b'x'; body_size]);
-        let message_size = message.len();
-        let bytes = message.repeat((WRITE_SIZE / message_size).max(1));
-        Block { bytes, message_size, body_at: message_size - 1 - body_size, marker: publish(MARKER) }
+        let (body, mut round, mut marker, mut queue_count) =
+            (vec![b'x'; body_size], Vec::new(), Vec::new(), 0);
+        for queue in flow.queues_of(number) {
+            publish(&mut round, queue, &body);
+            queue_count += 1;
+        }
+        publish(&mut marker, number % flow.queue_count, MARKER);
+        let message_size = round.len() / queue_count as usize;
+        let bytes = round.repeat((WRITE_SIZE / round.len()).max(1));
+        Block { bytes, message_size, body_at: message_size - 1 - body_size, marker, queue_count, next: 0 }
+    }
+
+    /// Returns the bytes of a message on the wire.
+    pub fn message_size(&self) -> usize {
+        self.message_size
     }
 
     /// Returns the number of messages of one write.
@@ -130,10 +148,12 @@ impl Block {
     }
 
     /// Writes `count` messages, as many at once as the block has.
-    pub fn write(&self, stream: &mut impl Write, mut count: u64) -> io::Result<()> {
+    pub fn write(&mut self, stream: &mut impl Write, mut count: u64) -> io::Result<()> {
         while count > 0 {
-            let part = count.min(self.message_count());
-            stream.write_all(&self.bytes[..part as usize * self.message_size])?;
+            let part = count.min(self.message_count() - self.next);
+            let bytes = &self.bytes[self.next as usize * self.message_size..];
+            stream.write_all(&bytes[..part as usize * self.message_size])?;
+            self.next = (self.next + part) % self.queue_count;
             count -= part;
         }
         Ok(())

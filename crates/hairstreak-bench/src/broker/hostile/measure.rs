@@ -27,7 +27,7 @@ pub fn measure(
 ) -> Result<Vec<Row>> {
     let sample = |case| {
         let scenario = Scenario { case, size: BODY_SIZE, loop_count: None };
-        Subject { server: Rc::clone(server), scenario, sample_s: plan.sample_s }.sample()
+        Subject { server: Rc::clone(server), scenario, sample_s: plan.sample_s, probe: None }.sample()
     };
     let kinds = kinds(server, count);
     let figures = take_turns("broker", plan.repeat_count, &kinds, |kind| {

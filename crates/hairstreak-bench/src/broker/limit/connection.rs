@@ -1,7 +1,7 @@
 //! Connections of the limit, a thread for each: publishes go to the relay, every other method gets the answer that its
 //! client waits for.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,18 +11,19 @@ use anyhow::{Context, Result};
 
 use super::super::amqp::Argument::{self, Long, Short, U8, U16, U32};
 use super::super::amqp::*;
+use super::disk::Disk;
 use super::relay::{Consumer, Registry, Relay};
 
 const CHANNEL_MAX: u16 = 2047;
 
-/// Serves until the process ends. A connection that fails has its reason on standard error.
-pub fn serve(listener: &TcpListener) -> Result<()> {
+/// Serves until the process ends. A connection that fails has its reason on standard error. With a disk, publishes are kept.
+pub fn serve(listener: &TcpListener, disk: Option<&Arc<Disk>>) -> Result<()> {
     let registry = Arc::new(Registry::default());
     loop {
         let (stream, _) = listener.accept()?;
-        let registry = Arc::clone(&registry);
+        let (registry, disk) = (Arc::clone(&registry), disk.cloned());
         thread::spawn(move || {
-            if let Err(error) = Connection::serve(stream, &registry) {
+            if let Err(error) = Connection::serve(stream, &registry, disk.as_deref()) {
                 eprintln!("hairstreak-bench: the limit: {error:#}");
             }
         });
@@ -34,21 +35,29 @@ struct Connection<'a> {
     registry: &'a Registry,
     relay: Relay,
     is_confirming: bool,
+    /// The disk, and the publishes that it does not have.
+    disk: Option<&'a Disk>,
+    unsynced: Vec<u8>,
 }
 
 impl Connection<'_> {
     /// Serves a connection until its client goes away.
-    fn serve(stream: TcpStream, registry: &Registry) -> Result<()> {
+    fn serve(stream: TcpStream, registry: &Registry, disk: Option<&Disk>) -> Result<()> {
         stream.set_nodelay(true)?;
-        let (stream, relay, mut input) = (Arc::new(stream), Relay::default(), ReadBuffer::new());
+        let relay = Relay::new(disk.is_some());
+        let (stream, mut input) = (Arc::new(stream), ReadBuffer::new());
         stream.as_ref().read_exact(&mut [0; PROTOCOL_HEADER.len()])?;
-        let mut connection = Connection { stream, registry, relay, is_confirming: false };
+        let is_confirming = false;
+        let mut connection =
+            Connection { stream, registry, relay, is_confirming, disk, unsynced: Vec::new() };
         let start = [U8(0), U8(9), EMPTY_TABLE, Long(b"PLAIN"), Long(b"en_US")];
         connection.send(0, CONNECTION_START, &start)?;
         loop {
             match input.fill(&mut connection.stream.as_ref()) {
                 Ok(()) => connection.take(&mut input)?,
                 Err(AmqpError::Ended) => return Ok(()),
+                // The client has not read the confirm of its last message.
+                Err(AmqpError::Io(error)) if error.kind() == ErrorKind::ConnectionReset => return Ok(()),
                 Err(error) => return Err(error.into()),
             }
         }
@@ -58,6 +67,9 @@ impl Connection<'_> {
     fn take(&mut self, input: &mut ReadBuffer) -> Result<()> {
         loop {
             let consumed = self.relay.take(input.unread())?;
+            if self.disk.is_some() {
+                self.unsynced.extend_from_slice(&input.unread()[..consumed]);
+            }
             input.consume(consumed);
             let unread = input.unread();
             let frame = frame_size(unread).and_then(|size| unread.get(..size));
@@ -74,6 +86,14 @@ impl Connection<'_> {
     }
 
     fn flush(&mut self) -> Result<()> {
+        if let Some(disk) = self.disk.filter(|_| self.is_confirming) {
+            let (count, last) = self.relay.counts();
+            self.relay.flush(None::<&mut TcpStream>)?;
+            return match count {
+                0 => Ok(()),
+                count => disk.store(&mut self.unsynced, &self.stream, last, count),
+            };
+        }
         let mut stream = self.stream.as_ref();
         self.relay.flush(self.is_confirming.then_some(&mut stream))
     }

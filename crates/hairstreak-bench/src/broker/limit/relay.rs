@@ -100,9 +100,16 @@ pub struct Relay {
     /// Messages since the last flush, and in all.
     batch_count: u64,
     message_count: u64,
+    /// All messages without a consumer are counted in the queue of the first one.
+    is_indifferent: bool,
 }
 
 impl Relay {
+    /// A relay without a route. If it is indifferent, all messages without a consumer count in the queue of the first one.
+    pub fn new(is_indifferent: bool) -> Relay {
+        Relay { is_indifferent, ..Relay::default() }
+    }
+
     /// Sets the route of publishes with the method frame `method`.
     pub fn change_route(&mut self, method: &[u8], route: Route) {
         method.clone_into(&mut self.method);
@@ -116,6 +123,11 @@ impl Relay {
             (false, true) => self.forget(bytes),
             (false, false) => self.forward(bytes),
         }
+    }
+
+    /// Returns the number of messages since the last flush, and the number of all.
+    pub fn counts(&self) -> (u64, u64) {
+        (self.batch_count, self.message_count)
     }
 
     /// Returns whether `method` is the method of a publish whose content is not whole.
@@ -148,6 +160,7 @@ impl Relay {
             let frame = &bytes[at..];
             match frame[0] {
                 METHOD if frame.starts_with(&self.method) => {}
+                METHOD if self.is_indifferent && frame.len() >= size && is_publish(frame) => {}
                 CONTENT_HEADER if frame.len() >= size => self.body_left = body_size(frame)?,
                 BODY => {
                     let left = self.body_left.checked_sub((size - FRAME_HEADER_SIZE - 1) as u64);
@@ -183,6 +196,11 @@ impl Relay {
         }
         Ok(())
     }
+}
+
+/// Returns true if a method frame is a basic.publish.
+fn is_publish(method: &[u8]) -> bool {
+    method[FRAME_HEADER_SIZE..].starts_with(&BASIC_PUBLISH.to_be_bytes())
 }
 
 /// The body's size, of a whole content header.
@@ -243,6 +261,22 @@ mod tests {
                 let count = registry.change("queue.0", |queue| queue.message_count.load(Ordering::Relaxed));
                 assert_eq!(count, expected, "{cut} of {body_size}");
             }
+        }
+    }
+
+    #[test]
+    fn an_indifferent_relay_counts_messages_with_any_key() {
+        let registry = Registry::default();
+        let (route, mut bytes) = publishes(&registry, 16, 1);
+        for key in ["key.1", "key.22"] {
+            push_publish(&mut bytes, ("bench", key), &[0; 16], 4096);
+        }
+        for cut in 0..bytes.len() {
+            let mut relay = Relay::new(true);
+            relay.change_route(&route.method, registry.route("bench", "key.0"));
+            let consumed = relay.take(&bytes[..cut]).unwrap();
+            assert_eq!(consumed + relay.take(&bytes[consumed..]).unwrap(), bytes.len(), "{cut}");
+            assert_eq!(relay.counts(), (3, 3), "{cut}");
         }
     }
 

@@ -1,5 +1,5 @@
-//! The keeper: starts a broker, answers, and ends the broker when its own standard input ends. It alone knows how each
-//! broker is configured.
+//! The keeper: starts a broker, answers, and ends the broker when its own standard input ends. At the line `restart` it kills the
+//! broker and starts it again. It alone knows how each broker is configured.
 //!
 //! - Our node is `hairstreak serve` from beside this program.
 //! - RabbitMQ is as Debian's package has it, without plugins. Directory, ports, port mapper, node name, configuration and
@@ -7,9 +7,10 @@
 //!
 //! Everything listens on the loopback interface only, Erlang's port mapper and distribution included.
 
+use std::borrow::Cow;
 use std::fs::{self, File, Permissions};
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -25,8 +26,9 @@ use rustix::time::Timespec;
 
 use super::super::amqp::Link;
 use super::super::limit;
-use super::running::{Running, ServerKind, ServerTask};
+use super::running::{Durable, RESTART, Restart, Running, ServerKind, ServerTask};
 use crate::frame::cores::keep_to_range;
+use crate::frame::disk::read_uncached;
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The node's program, beside this one.
@@ -42,7 +44,9 @@ const LOOPBACK_DISTRIBUTION: &str = "-kernel inet_dist_use_interface {127,0,0,1}
 const STARTS_MAX: u32 = 3;
 /// RabbitMQ takes four seconds on an idle machine.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(60);
-const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// A broker that was killed may have much to read.
+const RESTART_TIME_MAX: Duration = Duration::from_secs(600);
+const LOOK_INTERVAL: Duration = Duration::from_millis(1);
 /// Linux gives connections the ports from 32,768 on. Such a port can be taken in the seconds until RabbitMQ listens.
 const PORTS: Range<u16> = 10_000..30_000;
 /// The most bytes of a failed broker's output that an error shows.
@@ -61,47 +65,64 @@ pub fn keep(task: &str) -> Result<()> {
         keep_to_range(range);
     }
     // The broker lives until this process ends.
-    let (answer, _broker) = match task.kind {
-        ServerKind::Node => start_node(task.loop_count)?,
+    let (mut answer, mut broker) = match task.kind {
+        ServerKind::Node => start_node(&task)?,
         ServerKind::RabbitMq => start_rabbitmq(&task)?,
         ServerKind::Limit => {
             let listener = TcpListener::bind("127.0.0.1:0")?;
             let address = listener.local_addr()?;
-            thread::spawn(move || limit::serve(&listener));
-            (Running::at(task.kind, address, Some(process::id())), None)
+            let broker = Broker::new("limit")?;
+            let open = |durable: Durable| {
+                limit::Disk::open(&broker.directory.join("messages"), durable.sync_delay())
+            };
+            let disk = task.durable.map(open).transpose()?;
+            thread::spawn(move || limit::serve(&listener, disk.as_ref()));
+            (Running::at(task.kind, address, Some(process::id())), broker)
         }
     };
     let mut output = io::stdout().lock();
-    writeln!(output, "{}", serde_json::to_string(&answer)?)?;
-    output.flush()?;
+    let mut tell = |answer: &Running| {
+        writeln!(output, "{}", serde_json::to_string(answer)?)?;
+        anyhow::Ok(output.flush()?)
+    };
+    tell(&answer)?;
     // An error is an end, too: the benchmark that needs the broker is gone.
-    let _ = io::stdin().lock().read_to_end(&mut Vec::new());
+    for line in io::stdin().lines().map_while(Result::ok) {
+        ensure!(line == RESTART, "a keeper was told {line:?}");
+        broker.restart(&mut answer)?;
+        tell(&answer)?;
+    }
     Ok(())
 }
 
-/// Starts a node with `loop_count` event loops, or as many as it chooses, and waits until the node answers.
-fn start_node(loop_count: Option<u32>) -> Result<(Running, Option<Broker>)> {
+/// Starts the node of `task` and waits until the node answers.
+fn start_node(task: &ServerTask) -> Result<(Running, Broker)> {
     let mut broker = Broker::new("node")?;
     let (address, http) = (free_address(LOOPBACK)?, free_address(LOOPBACK)?);
     let listeners = [("http", http), ("metrics", free_address(LOOPBACK)?), ("amqp", address)];
     let tables = listeners.map(|(table, address)| format!("[{table}]\nbind = [\"tcp://{address}\"]\n"));
     // The loops belong to the last table.
-    let loops = loop_count.map(|count| format!("loops = {count}\n")).unwrap_or_default();
-    let configuration = broker.write("node.toml", &(tables.concat() + &loops))?;
+    let loops = task.loop_count.map(|count| format!("loops = {count}\n")).unwrap_or_default();
+    let durable =
+        |Durable { sync_delay_ms }| format!("store_messages = true\nstore_sync_delay_ms = {sync_delay_ms}\n");
+    let store = task.durable.map(durable).unwrap_or_default();
+    let configuration = broker.write("node.toml", &(store + &tables.concat() + &loops))?;
     let program = env::current_exe()?.with_file_name(NODE_PROGRAM);
     let mut command = Command::new(&program);
     // The directory and the services are not measured here.
-    command.args(["serve", "--port", "0", "--data-dir", "none", "--config"]).arg(configuration);
-    broker.spawn(&mut command)?;
-    let process_id = broker.await_answer(&program.to_string_lossy(), address)?;
+    let data = task.durable.map(|_| broker.directory.join("data"));
+    command.args(["serve", "--port", "0", "--config"]).arg(configuration).arg("--data-dir");
+    command.arg(data.as_deref().unwrap_or(Path::new("none")));
+    broker.spawn(command)?;
+    let process_id = broker.await_answer(address, ANSWER_TIME_MAX)?;
     let mut node = Running::at(ServerKind::Node, address, Some(process_id));
-    node.http = Some(http);
-    Ok((node, Some(broker)))
+    (node.http, node.data) = (Some(http), data);
+    Ok((node, broker))
 }
 
 /// Starts the script of `task` and waits until RabbitMQ answers. A RabbitMQ that does not answer is started again, and
 /// standard error has the count.
-fn start_rabbitmq(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
+fn start_rabbitmq(task: &ServerTask) -> Result<(Running, Broker)> {
     for start in 1..STARTS_MAX {
         match start_rabbitmq_once(task) {
             Err(error) if error.is::<Silent>() => {
@@ -113,13 +134,15 @@ fn start_rabbitmq(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
     start_rabbitmq_once(task)
 }
 
-fn start_rabbitmq_once(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
+fn start_rabbitmq_once(task: &ServerTask) -> Result<(Running, Broker)> {
     let mut broker = Broker::new("rabbitmq")?;
     let (address, distribution) = (free_address(task.host)?, free_address(LOOPBACK)?);
     let mapper_port = free_address(LOOPBACK)?.port().to_string();
     // Erlang makes a missing cookie readable for all at first. A second Erlang that looks meanwhile refuses to start.
     broker.write_secret(".erlang.cookie")?;
-    broker.spawn(Command::new(PORT_MAPPER).args(["-address", "127.0.0.1", "-port", &mapper_port]))?;
+    let mut mapper = Command::new(PORT_MAPPER);
+    mapper.args(["-address", "127.0.0.1", "-port", &mapper_port]);
+    broker.spawn(mapper)?;
     let data = broker.directory.join("mnesia");
     let mut server = Command::new(&task.rabbitmq);
     server
@@ -141,11 +164,11 @@ fn start_rabbitmq_once(task: &ServerTask) -> Result<(Running, Option<Broker>)> {
         .env("RABBITMQ_CONF_ENV_FILE", broker.write("rabbitmq-env.conf", "")?)
         .env("RABBITMQ_ENABLED_PLUGINS_FILE", broker.write("enabled_plugins", NO_PLUGINS)?)
         .env("RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS", LOOPBACK_DISTRIBUTION);
-    broker.spawn(&mut server)?;
-    let process_id = broker.await_answer(&task.rabbitmq, address)?;
+    broker.spawn(server)?;
+    let process_id = broker.await_answer(address, ANSWER_TIME_MAX)?;
     let mut rabbitmq = Running::at(task.kind, address, Some(process_id));
     rabbitmq.data = Some(data);
-    Ok((rabbitmq, Some(broker)))
+    Ok((rabbitmq, broker))
 }
 
 fn rabbitmq_configuration(task: &ServerTask, address: SocketAddr) -> String {
@@ -169,7 +192,8 @@ struct Silent(String);
 struct Broker {
     /// The path of the directory.
     directory: PathBuf,
-    children: Vec<Child>,
+    /// Its programs with their processes; the broker is the last one.
+    children: Vec<(Command, Child)>,
 }
 
 impl Broker {
@@ -195,16 +219,30 @@ impl Broker {
     }
 
     /// Starts a program. Its output goes to a file.
-    fn spawn(&mut self, command: &mut Command) -> Result<()> {
+    fn spawn(&mut self, mut command: Command) -> Result<()> {
         let output = || File::options().create(true).append(true).open(self.directory.join(OUTPUT));
         let child = command.stdin(Stdio::null()).stdout(output()?).stderr(output()?).spawn();
-        let program = || format!("cannot start {}", command.get_program().to_string_lossy());
-        self.children.push(child.with_context(program)?);
+        let child = child.with_context(|| format!("cannot start {}", program_of(&command)))?;
+        self.children.push((command, child));
         Ok(())
     }
 
-    /// Waits until the last program opens a channel at `address`. Returns its process.
-    fn await_answer(&mut self, program: &str, address: SocketAddr) -> Result<u32> {
+    /// Kills the broker and starts it again. None of its files is in the page cache then. `answer` has the new process and the times.
+    fn restart(&mut self, answer: &mut Running) -> Result<()> {
+        let (command, child) = self.children.last_mut().context("no process of a broker")?;
+        child.kill()?;
+        child.wait()?;
+        let data = answer.data.as_deref().context("a broker that keeps nothing")?;
+        let (data_bytes, read_s) = read_uncached(data).context("the files of a broker")?;
+        let start = Instant::now();
+        *child = command.spawn().with_context(|| format!("cannot start {}", program_of(command)))?;
+        answer.process_id = Some(self.await_answer(answer.address, RESTART_TIME_MAX)?);
+        answer.restart = Some(Restart { start_s: start.elapsed().as_secs_f64(), data_bytes, read_s });
+        Ok(())
+    }
+
+    /// Waits until the last program opens a channel at `address`, for `time_max` at most. Returns its process.
+    fn await_answer(&mut self, address: SocketAddr, time_max: Duration) -> Result<u32> {
         let start = Instant::now();
         let output = self.directory.join(OUTPUT);
         let said = || {
@@ -212,14 +250,15 @@ impl Broker {
             let end = &said[said.len().saturating_sub(OUTPUT_SIZE_MAX)..];
             String::from_utf8_lossy(end).trim().to_owned()
         };
-        let child = self.children.last_mut().context("no process of a broker")?;
+        let (command, child) = self.children.last_mut().context("no process of a broker")?;
+        let program = program_of(command);
         loop {
             let Err(error) = Link::open(address) else { return Ok(child.id()) };
             if child.try_wait()?.is_some() {
                 bail!("{program} ended; it said: {}", said());
             }
             ensure!(!is_abandoned(), "the benchmark is gone");
-            if start.elapsed() > ANSWER_TIME_MAX {
+            if start.elapsed() > time_max {
                 let error = anyhow::Error::from(error);
                 bail!(Silent(format!("{program} does not answer ({error:#}); it said: {}", said())));
             }
@@ -230,7 +269,7 @@ impl Broker {
 
 impl Drop for Broker {
     fn drop(&mut self) {
-        for child in self.children.iter_mut().rev() {
+        for (_, child) in self.children.iter_mut().rev() {
             // Both fail only if the child has been reaped already.
             let _ = child.kill();
             let _ = child.wait();
@@ -238,6 +277,10 @@ impl Drop for Broker {
         // An error leaves files among the temporary files.
         let _ = fs::remove_dir_all(&self.directory);
     }
+}
+
+fn program_of(command: &Command) -> Cow<'_, str> {
+    command.get_program().to_string_lossy()
 }
 
 /// Returns whether the benchmark has gone. Its end closes the standard input of this process.

@@ -14,4 +14,4 @@ mod keeper;
 mod running;
 
 pub use keeper::{RABBITMQ_PROGRAM, is_installed, keep};
-pub use running::{Running, ServerKind, ServerTask};
+pub use running::{Durable, Restart, Running, ServerKind, ServerTask};

@@ -1,15 +1,17 @@
 //! `Running`: a broker under test, as the benchmark sees it.
 //!
-//! A keeper has its task, in JSON, as an argument. It answers with a [`Running`], a line of JSON, when the broker can be used.
+//! A keeper has its task, in JSON, as an argument. It answers with a [`Running`], a line of JSON, when the broker can be used, also
+//! after each restart.
 //! Processor time, context switches and memory of the broker's process are read from `/proc` (proc(5)).
 
 use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,34 @@ impl ServerKind {
     }
 }
 
+/// The line that restarts a broker.
+pub const RESTART: &str = "restart";
+
+/// How a broker keeps messages on disk.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Durable {
+    /// Milliseconds that each sync of our node and of the limit takes longer.
+    pub sync_delay_ms: u64,
+}
+
+impl Durable {
+    /// The time that each sync takes longer.
+    pub fn sync_delay(self) -> Duration {
+        Duration::from_millis(self.sync_delay_ms)
+    }
+}
+
+/// A start of a broker that was killed. None of its files was in the page cache.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Restart {
+    /// Time until the broker opened a channel, in seconds.
+    pub start_s: f64,
+    /// Bytes of the broker's files.
+    pub data_bytes: u64,
+    /// Time in which the benchmark read them, in seconds.
+    pub read_s: f64,
+}
+
 /// The broker to keep, and its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServerTask {
@@ -55,6 +85,8 @@ pub struct ServerTask {
     pub host: IpAddr,
     /// Bytes at which RabbitMQ stops publishers; `None`: as Debian's package has it.
     pub memory_bytes: Option<u64>,
+    /// Our node and the limit keep messages on disk; `None`: in memory. RabbitMQ has a disk always.
+    pub durable: Option<Durable>,
 }
 
 /// A broker that can be used: the answer of its keeper. A drop ends the broker and waits until everything of the broker is gone.
@@ -68,10 +100,12 @@ pub struct Running {
     pub http: Option<SocketAddr>,
     /// The broker's process, if it is known.
     pub process_id: Option<u32>,
-    /// The directory of RabbitMQ's data.
+    /// The directory of the broker's data, if the broker has one.
     pub data: Option<PathBuf>,
+    /// The last restart.
+    pub restart: Option<Restart>,
     #[serde(skip)]
-    _keeper: Option<Keeper>,
+    keeper: Option<Keeper>,
 }
 
 impl Running {
@@ -81,20 +115,25 @@ impl Running {
         command.args(["worker", "broker-server", &serde_json::to_string(task)?]);
         // Ctrl-C is for the benchmark; the keeper ends with its standard input, and has to remove things first.
         command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut keeper = Keeper(command.spawn().context("a keeper")?);
-        let mut line = String::new();
-        if let Some(output) = keeper.0.stdout.take() {
-            BufReader::new(output).read_line(&mut line).context("a keeper")?;
-        }
-        // The keeper has written its reason to standard error.
-        let running: Option<Running> = serde_json::from_str(&line).ok();
-        let running = running.with_context(|| format!("{} could not be started", task.kind.text()))?;
-        Ok(Running { _keeper: Some(keeper), ..running })
+        let mut child = command.spawn().context("a keeper")?;
+        let (input, output) = (child.stdin.take(), child.stdout.take().map(BufReader::new));
+        let mut keeper = Keeper { child, input, output };
+        let running = keeper.answer(task.kind)?;
+        Ok(Running { keeper: Some(keeper), ..running })
+    }
+
+    /// Kills the broker, starts it again and waits until the broker answers. Returns its times.
+    pub fn restart(&mut self) -> Result<Restart> {
+        let keeper = self.keeper.as_mut().context("the broker was not started by this benchmark")?;
+        writeln!(keeper.input.as_mut().context("a keeper")?, "{RESTART}").context("a keeper")?;
+        let Running { process_id, restart, .. } = keeper.answer(self.kind)?;
+        (self.process_id, self.restart) = (process_id, restart);
+        restart.context("a broker that was not started again")
     }
 
     /// A broker that speaks AMQP at `address`.
     pub fn at(kind: ServerKind, address: SocketAddr, process_id: Option<u32>) -> Running {
-        Running { kind, address, http: None, process_id, data: None, _keeper: None }
+        Running { kind, address, http: None, process_id, data: None, restart: None, keeper: None }
     }
 
     /// Returns the consumption so far, if the process is known.
@@ -110,13 +149,30 @@ impl Running {
 
 /// The process of a keeper. Dropping it lets the keeper end its broker.
 #[derive(Debug)]
-struct Keeper(Child);
+struct Keeper {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: Option<BufReader<ChildStdout>>,
+}
+
+impl Keeper {
+    /// Waits for the next answer.
+    fn answer(&mut self, kind: ServerKind) -> Result<Running> {
+        let mut line = String::new();
+        if let Some(output) = &mut self.output {
+            output.read_line(&mut line).context("a keeper")?;
+        }
+        // The keeper has written its reason to standard error.
+        let running: Option<Running> = serde_json::from_str(&line).ok();
+        running.with_context(|| format!("{} could not be started", kind.text()))
+    }
+}
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        drop(self.0.stdin.take());
+        drop(self.input.take());
         // It fails only if the keeper has been reaped already.
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
 }
 

@@ -71,6 +71,7 @@ impl QueueBroker {
             rabbitmq: rabbitmq.to_owned(),
             host,
             memory_bytes: Some(watermark),
+            durable: None,
         };
         let running = Running::start(&task).context("RabbitMQ")?;
         let (endpoints, data) = (vec![format!("tcp://{}", running.address)], running.data.clone());

@@ -180,7 +180,7 @@ fn many_threads_append_to_a_directory() {
 fn a_log_whose_files_are_gone_is_no_new_log() {
     let path = env::temp_dir().join(format!("hairstreak-gone-{}", process::id()));
     let directory = DataDirectory::open(&path, "node").unwrap();
-    let open = || MessageLog::open_in(&directory, |_| true, Box::new(|_| {}));
+    let open = || MessageLog::open_in(&directory, Duration::ZERO, |_| true, Box::new(|_| {}));
     drop(open().unwrap());
     drop(open().unwrap());
     let folder = path.join("messages");
