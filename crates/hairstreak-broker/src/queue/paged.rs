@@ -133,6 +133,11 @@ impl Paged {
         self.writing.take_if(|writing| *writing == through).is_some()
     }
 
+    /// Returns true if messages of these pages were read before.
+    pub(crate) fn was_read(&self) -> bool {
+        self.low_count > 0
+    }
+
     /// Begins to read if `waiting_count` messages or fewer are in front of those on disk. Returns whether reading begins.
     pub(super) fn begin_reading(&mut self, waiting_count: usize) -> bool {
         let begins = !self.is_reading && self.count > 0 && waiting_count <= self.low_count;
@@ -142,6 +147,6 @@ impl Paged {
 
     /// Ends reading: `count` messages have come into memory.
     pub(super) fn end_reading(&mut self, count: usize) {
-        (self.is_reading, self.low_count) = (false, count / 2);
+        (self.is_reading, self.low_count) = (false, count.div_ceil(2));
     }
 }

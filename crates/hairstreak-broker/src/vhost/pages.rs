@@ -49,6 +49,8 @@ pub enum PageRequest {
         through: u64,
         /// Not all of these messages are in the message log.
         has_unlogged: bool,
+        /// None of these pages was read before. The queue may have no consumer: a few messages are enough.
+        is_first: bool,
     },
     /// Pages are of no more use.
     Forget {

@@ -169,6 +169,7 @@ impl Parts {
                 from: paged.first,
                 through: paged.last,
                 has_unlogged: paged.logged_count < paged.count,
+                is_first: !paged.was_read(),
             });
         }
     }

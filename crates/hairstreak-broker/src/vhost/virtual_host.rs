@@ -270,11 +270,14 @@ impl VirtualHost {
         self.parts.appends.changes()
     }
 
-    /// Has the log forget all logged queues: the host is deleted.
+    /// Has the log and the pages forget all queues: the host is deleted.
     pub fn forget_logged(&mut self) {
         let ids = self.parts.queues.iter().map(|queue| queue.log_id()).filter(|id| *id != 0);
         let changes = ids.map(|queue| LogChange::Forgotten { queue });
         self.parts.appends.changes().extend(changes);
+        let paged = self.parts.queues.iter().filter_map(|queue| queue.ready.paged());
+        let requests = paged.map(|paged| PageRequest::Forget { page_id: paged.page_id });
+        self.parts.pages.requests.extend(requests);
     }
 
     /// Adds the messages of the log to a queue when the node starts. `last_sequence`: the last place that the queue has given to a

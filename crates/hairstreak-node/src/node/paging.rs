@@ -27,8 +27,10 @@ const FOLDER: &str = "pages";
 const READ_COUNT: usize = 4_096;
 /// Bytes that are read at once; the message that reaches them is the last one.
 const READ_BYTES: usize = 256 << 10;
-/// Bytes that are read at once while the node has little memory left.
+/// Bytes that are read at once for a queue that may have no consumer, and while the node has little memory left.
 const READ_BYTES_LOW: usize = 4 << 10;
+/// Messages that a host takes in one turn; further ones follow in the next turn.
+const DELIVERED_COUNT: usize = 4_096;
 /// Time between a read that failed and the next attempt, in milliseconds.
 const RETRY_MS: u64 = 1_000;
 
@@ -125,10 +127,12 @@ impl Paging {
 
     /// Reads messages.
     pub fn read(&self, mail: &Arc<PageMail>, request: PageRequest, now: u64) {
-        let PageRequest::Read { place, log_id, from, through, has_unlogged } = request else { return };
+        let PageRequest::Read { place, log_id, from, through, has_unlogged, is_first } = request else {
+            return;
+        };
         let mail = Arc::clone(mail);
         let recovered = self.recovered.get(&log_id).copied().unwrap_or(0);
-        let bytes_max = if mail.account.is_low(false) { READ_BYTES_LOW } else { READ_BYTES };
+        let bytes_max = if is_first || mail.account.is_low(false) { READ_BYTES_LOW } else { READ_BYTES };
         let limits = (READ_COUNT, bytes_max);
         let pages = has_unlogged.then(|| Arc::clone(&self.paged.0));
         let finish = move |read: io::Result<[Loaded; 2]>, pages: Option<Arc<MessageLog>>| {
@@ -197,7 +201,7 @@ impl PageMail {
         self.account.timekeeper.wake_by(0);
     }
 
-    /// Tells a host what was served. Returns requests that are to be served again, and the time of the next such request.
+    /// Tells a host what was served, in slices. Returns requests that are to be served again, and the time of the next turn.
     pub fn deliver(
         &self,
         host: &mut VirtualHost,
@@ -205,11 +209,16 @@ impl PageMail {
         now: u64,
     ) -> (Vec<PageRequest>, Option<u64>) {
         let (mut retried, mut next_retry) = (Vec::new(), None);
-        let done = std::mem::take(&mut *self.done.lock());
-        for done in done {
+        let mut waiting = std::mem::take(&mut *self.done.lock()).into_iter();
+        let mut count = 0;
+        while count < DELIVERED_COUNT
+            && let Some(done) = waiting.next()
+        {
+            count += 1;
             match done {
                 Done::Written { place, through } => host.pages_written(place, through, now, outlets),
                 Done::Read { place, messages, next } => {
+                    count += messages.len();
                     let read = messages
                         .iter()
                         .filter_map(|(stored, return_count)| to_read(stored, *return_count, now));
@@ -221,6 +230,10 @@ impl PageMail {
                     self.done.lock().push(Done::Failed { request, retry_at });
                 }
             }
+        }
+        if waiting.len() > 0 {
+            self.done.lock().splice(0..0, waiting);
+            next_retry = Some(now);
         }
         (retried, next_retry)
     }

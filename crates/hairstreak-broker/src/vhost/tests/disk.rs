@@ -94,7 +94,7 @@ impl Bench {
         match request {
             PageRequest::Write { place, through, .. } => host.pages_written(place, through, *now, said),
             PageRequest::Forget { page_id } => said.disk.remove(page_id, 0, u64::MAX),
-            PageRequest::Read { place, log_id, from, through, has_unlogged } => {
+            PageRequest::Read { place, log_id, from, through, has_unlogged, .. } => {
                 let ids = [log_id, if has_unlogged { place.page_id() } else { 0 }];
                 let is_read = |(id, place): &(u64, u64)| {
                     *id != 0 && ids.contains(id) && (from..=through).contains(place)
