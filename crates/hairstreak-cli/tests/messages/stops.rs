@@ -67,6 +67,26 @@ fn order_and_redelivered_flags_are_as_they_were() {
 }
 
 #[test]
+fn a_stop_in_order_does_not_forget_a_kill_before() {
+    let place = Place::new("message-kill-and-stop");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    client.declare("q", &FieldTable::new()).unwrap();
+    client.select_confirms().unwrap();
+    publish(&mut client, "q", 1..=20, &persistent());
+    client.await_confirms(20);
+    node.kill();
+    let (node, mut client) = restart(place.start(), &place);
+    client.select_confirms().unwrap();
+    publish(&mut client, "q", 21..=40, &persistent());
+    client.await_confirms(20);
+    let (_node, mut client) = restart(node, &place);
+    let received = client.drain("q");
+    assert!(received.iter().map(|message| message.number).eq(1..=40));
+    assert!(received.iter().all(|message| message.is_redelivered == (message.number <= 20)));
+}
+
+#[test]
 fn priorities_purges_deletions_and_commits_survive() {
     let place = Place::new("message-kinds");
     let node = place.start();

@@ -92,7 +92,11 @@ impl Messages {
         }
         // Ids of this run are larger than all ids in the log and in the definitions. A log that was begun anew does not know the latter.
         let ids = Arc::new(AtomicU64::new((u64::from(epoch) << 32).max(last_id)));
-        let recovered = queues.iter().filter(|_| !was_closed).map(|queue| (queue.id, queue.last_sequence));
+        if !was_closed {
+            mark_delivered(&log, &queues);
+        }
+        let delivered = |queue: &RecoveredQueue| if was_closed { queue.leased } else { queue.last_sequence };
+        let recovered = queues.iter().map(|queue| (queue.id, delivered(queue)));
         let log = Arc::new(log);
         let logged = (Arc::clone(&log), Arc::clone(&waiting));
         let paging = Paging::create(directory, logged, recovered.collect())?;
@@ -201,6 +205,17 @@ impl Messages {
     pub fn close(&self) {
         self.log.close();
         self.paging.close();
+    }
+}
+
+/// Notes in the log that all messages of these queues may have been delivered: later starts know it, too.
+fn mark_delivered(log: &MessageLog, queues: &[RecoveredQueue]) {
+    let mut batch = Batch::default();
+    for queue in queues.iter().filter(|queue| queue.last_sequence > queue.leased) {
+        batch.push(&Record::Leased { queue: queue.id, through: queue.last_sequence });
+    }
+    if !batch.is_empty() && log.append(batch).has_to_wake {
+        log.wake();
     }
 }
 

@@ -38,8 +38,7 @@ const RETRY_MS: u64 = 1_000;
 pub struct Paging {
     logged: (Arc<MessageLog>, Arc<Waiting>),
     paged: (Arc<MessageLog>, Arc<Waiting>),
-    /// Last places that queues gave to messages before the node was killed: any of these messages may have been delivered. Empty
-    /// after a stop in order.
+    /// Places of queues up to which any message may have been delivered before the node was killed.
     recovered: HashMap<u64, u64>,
     /// The thread of the log of pages is to be woken.
     is_wanted: AtomicBool,
