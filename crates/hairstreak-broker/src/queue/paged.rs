@@ -23,7 +23,7 @@ pub(crate) struct Paged {
     pub(crate) last: u64,
     /// Number of messages on disk.
     pub(crate) count: usize,
-    /// Number of these that the message log has, because they are persistent.
+    /// Number of persistent messages on disk, which are in the message log.
     pub(crate) logged_count: usize,
     /// Bytes of the bodies on disk.
     pub(crate) body_bytes: u64,
@@ -52,7 +52,7 @@ pub struct StoredMessages {
     pub body_bytes: u64,
 }
 
-/// Pages of a queue that are of no more use.
+/// Abandoned pages of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StoredPages {
     pub(crate) page_id: u64,
@@ -112,6 +112,10 @@ impl Paged {
             entries.push(*entry);
         }
         self.arrived_bytes = self.arrived_bytes.saturating_sub(bytes);
+        if entries.len() < self.tail.count() {
+            // The estimate may be too low. Writing goes on until the tail is written once.
+            self.arrived_bytes = self.arrived_bytes.max(bytes_min);
+        }
         self.writing = Some(entries.last()?.sequence);
         Some(entries)
     }

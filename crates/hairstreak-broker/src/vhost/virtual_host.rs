@@ -328,6 +328,14 @@ impl VirtualHost {
         self.call(now, outbox, |turn| paging::pages_read(turn, place, messages, next));
     }
 
+    /// Has a connection wait until the first message of a queue is read from the disk: see [`VirtualHost::has_to_wait`].
+    pub fn await_front(&mut self, connection: ConnectionId, queue: &[u8]) {
+        if let Some(id) = self.parts.queues.find(queue) {
+            self.parts.channels.connection_mut(connection).chore_count += 1;
+            self.parts.chores.await_front(connection, id);
+        }
+    }
+
     /// Returns true if messages wait in a queue and the first one is being read from the disk.
     pub fn is_front_on_disk(&self, queue: &[u8]) -> bool {
         let queue = self.parts.queues.find(queue).map(|id| self.parts.queues.get(id));

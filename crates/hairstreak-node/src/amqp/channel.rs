@@ -166,7 +166,11 @@ impl Channel {
         if outcome == GetOutcome::Empty {
             turn.reply(self.number, &Method::BasicGetEmpty(basic::GetEmpty {}));
         }
-        Ok((outcome == GetOutcome::OnDisk).then(|| queue.into()))
+        if outcome != GetOutcome::OnDisk {
+            return Ok(None);
+        }
+        turn.state.host.await_front(turn.connection, queue);
+        Ok(Some(queue.into()))
     }
 
     fn recover(&mut self, requeue: bool, turn: &mut Turn<'_>) -> Result<(), Refusal> {

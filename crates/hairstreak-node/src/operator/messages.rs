@@ -61,36 +61,45 @@ pub fn take(
     body_bytes_max: usize,
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
-    await_front(&host, queue)?;
-    let (taken, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
-        let channel = host.open_channel(OPERATORS, 0)?;
-        let mut taken: Vec<TakenMessage> = Vec::new();
-        let mut error = None;
-        let mut bytes = 0;
-        while taken.len() < count && bytes < BODIES_BYTES_MAX {
-            let got = host.get(channel, queue, mode == AckMode::Take, now, outlets, |_, got, message| {
-                taken.push(copy(message, got.is_redelivered, got.message_count, body_bytes_max));
-            });
-            match got {
-                Ok(GetOutcome::Taken) => bytes += taken.last().map_or(0, |message| message.body.len()),
-                Ok(GetOutcome::Empty | GetOutcome::OnDisk) => break,
-                Err(refusal) => {
-                    error = Some(refusal);
-                    break;
+    let (channel, _) = node.act(&host, |state, _| state.host.open_channel(OPERATORS, 0));
+    let channel = channel?;
+    let (mut taken, mut bytes): (Vec<TakenMessage>, usize) = (Vec::new(), 0);
+    let result = loop {
+        if let Err(error) = await_front(&host, queue) {
+            break Err(error);
+        }
+        let (got, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
+            while taken.len() < count && bytes < BODIES_BYTES_MAX {
+                let outcome =
+                    host.get(channel, queue, mode == AckMode::Take, now, outlets, |_, got, message| {
+                        let copied = copy(message, got.is_redelivered, got.message_count, body_bytes_max);
+                        bytes += copied.body.len();
+                        taken.push(copied);
+                    })?;
+                if outcome != GetOutcome::Taken {
+                    return Ok(outcome);
                 }
             }
+            Ok::<_, Refusal>(GetOutcome::Taken)
+        });
+        match got {
+            Ok(GetOutcome::OnDisk) => {}
+            Ok(GetOutcome::Taken | GetOutcome::Empty) => break Ok(()),
+            Err(refusal) => break Err(refusal.into()),
         }
-        if mode != AckMode::Take && !taken.is_empty() {
-            // Tag 0 means all deliveries, of which the channel has some.
-            let settled = host.reject(channel, 0, true, mode == AckMode::Return, now, outlets);
-            error = error.or(settled.err());
+    };
+    let (settled, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
+        if mode == AckMode::Take || taken.is_empty() {
+            return Ok(());
         }
-        Ok::<_, Refusal>((channel, error.map_or(Ok(taken), Err)))
+        // Tag 0 means all deliveries, of which the channel has some.
+        host.reject(channel, 0, true, mode == AckMode::Return, now, outlets)
     });
-    let (channel, taken) = taken?;
     // Very many messages are settled only now.
     node.act(&host, |HostState { host, outlets, .. }, now| host.close_channel(channel, now, outlets));
-    Ok(taken?)
+    result?;
+    settled?;
+    Ok(taken)
 }
 
 /// Shows up to `count` waiting messages behind the first `offset`, in the order of their delivery. Nothing changes. Bodies are

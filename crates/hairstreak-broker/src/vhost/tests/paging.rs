@@ -98,6 +98,22 @@ fn a_consumer_gets_what_is_on_disk_and_what_came_back() {
 }
 
 #[test]
+fn long_messages_behind_short_returned_ones_all_go_to_disk() {
+    let (mut bench, channel) = bench();
+    bench.host.write_pages(false);
+    publish(&mut bench, "d", 100, true);
+    while bench.get(channel, "d", false).is_some() {}
+    bench.reject(channel, 0, true, true).unwrap();
+    let body = "x".repeat(600_000);
+    for _ in 0..5 {
+        assert_eq!(bench.publish("d", &body), Published::Routed);
+    }
+    bench.host.write_pages(true);
+    bench.serve_disk();
+    assert_eq!(figures(&bench, "d"), (105, 5));
+}
+
+#[test]
 fn purge_and_delete_forget_what_is_on_disk() {
     for name in ["d", "t"] {
         let (mut bench, channel) = bench();
@@ -210,6 +226,7 @@ fn a_connection_that_waits_for_the_disk_goes_on_when_the_queue_goes() {
     let channel = restart(&mut bench, FieldTable::new());
     let outcome = bench.host.get(channel, b"d", true, bench.now, &mut bench.said, |_, _, _| {});
     assert_eq!(outcome, Ok(GetOutcome::OnDisk));
+    bench.host.await_front(ALICE, b"d");
     assert!(bench.host.has_to_wait(ALICE));
     let deleted = bench.host.delete_queue(BOB, b"d", false, false, bench.now, &mut bench.said);
     assert_eq!((deleted, bench.host.has_to_wait(ALICE)), (Ok(40), false));

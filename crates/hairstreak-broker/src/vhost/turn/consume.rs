@@ -36,7 +36,7 @@ pub enum GetOutcome {
     Taken,
     /// No message waits.
     Empty,
-    /// The first message is being read from the disk. The connection has to wait, and asks again.
+    /// The first message is being read from the disk. The caller asks again later (`VirtualHost::await_front`).
     OnDisk,
 }
 
@@ -128,8 +128,6 @@ pub(in crate::vhost) fn get<O: HostOutbox>(
         return Ok(GetOutcome::Taken);
     }
     if turn.parts.queues.get(id).ready.is_front_on_disk() {
-        turn.parts.channels.connection_mut(connection).chore_count += 1;
-        turn.parts.chores.await_front(connection, id);
         return Ok(GetOutcome::OnDisk);
     }
     turn.parts.queues.get_mut(id).counts.counted.get_empty += 1;
