@@ -79,7 +79,7 @@ impl Queues {
         &self.slab[id.0 as usize]
     }
 
-    /// The queue with this number, if there is one that is not deleted.
+    /// The queue with this number, unless the queue is deleted.
     pub(crate) fn try_get(&self, id: QueueId) -> Option<&Queue> {
         self.slab.get(id.0 as usize).filter(|queue| !queue.is_deleted)
     }

@@ -303,7 +303,7 @@ impl Ready {
         lost_count
     }
 
-    /// Joins the messages in memory if no message is on disk or on its way. Returns the id of the pages, which are of no more use.
+    /// Joins the messages in memory if no message is on disk or on its way. Returns the id of the abandoned pages.
     pub(crate) fn join(&mut self) -> Option<u64> {
         let is_drained = self.front().is_none();
         let paged = self.paged.take_if(|paged| paged.count == 0 && (is_drained || !paged.is_writing()))?;

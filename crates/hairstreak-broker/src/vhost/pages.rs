@@ -27,14 +27,14 @@ impl PagePlace {
 /// A request of a virtual host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PageRequest {
-    /// Messages up to a place are to leave the memory. [`HostOutbox::write_page`](super::HostOutbox::write_page) has had those that
-    /// the message log does not have.
+    /// Messages up to a place are to leave the memory. Messages outside of the message log have gone to
+    /// [`HostOutbox::write_page`](super::HostOutbox::write_page).
     Write {
         /// The pages.
         place: PagePlace,
         /// Place of the last message.
         through: u64,
-        /// The message log has some of the messages.
+        /// Some of the messages are in the message log.
         has_logged: bool,
     },
     /// Messages are to be read.
@@ -52,7 +52,7 @@ pub enum PageRequest {
         /// None of these pages was read before. The queue may have no consumer: a few messages are enough.
         is_first: bool,
     },
-    /// Pages are of no more use.
+    /// Pages are abandoned.
     Forget {
         /// The id of the pages.
         page_id: u64,

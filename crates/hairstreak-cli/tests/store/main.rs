@@ -149,7 +149,7 @@ fn salvage(place: &Place) -> (Value, Place) {
     (counts, new)
 }
 
-/// Takes all messages of a queue: their numbers, and the numbers of those that are marked as redelivered.
+/// Takes all messages of a queue. Returns all numbers, and the numbers of redelivered messages.
 fn drain(node: &Node, queue: &str) -> (Vec<u64>, Vec<u64>) {
     let mut client = Client::connect(&node.amqp).unwrap();
     let drained = client.drain(queue);

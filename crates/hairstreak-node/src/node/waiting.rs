@@ -1,4 +1,4 @@
-//! `Waiting`: the progress of a log, and those who wait for its positions.
+//! `Waiting`: the progress of a log, and the waiters for its positions.
 
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicU64;
@@ -68,7 +68,7 @@ impl Waiting {
         self.follow(|barriers| barriers.note_synced(synced));
     }
 
-    /// Changes the barriers, and serves those that wait for nothing more.
+    /// Changes the barriers, and serves the waiters whose positions may be confirmed now.
     pub fn follow(&self, change: impl FnOnce(&mut Barriers)) {
         let mut barriers = self.barriers.lock();
         change(&mut barriers);

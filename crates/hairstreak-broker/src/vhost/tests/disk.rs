@@ -101,7 +101,7 @@ impl Bench {
                 };
                 let mut places: Vec<_> = said.disk.messages.keys().copied().filter(is_read).collect();
                 places.sort_unstable_by_key(|(_, place)| *place);
-                // A disk may read less than it is asked for.
+                // A read may end before the requested place.
                 let read_count = if places.is_empty() { 0 } else { 1 + pick(places.len()) };
                 let is_all = read_count == places.len();
                 places.truncate(read_count);

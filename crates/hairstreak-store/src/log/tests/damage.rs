@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hairstreak_testkit::Rng;
 
 use super::storage::SimulatedStorage;
-use super::world::{LOG, SIZES, World};
+use super::world::{LOG, SIZES, World, scramble};
 use crate::log::layout::file_number;
 use crate::log::reader::load;
 use crate::log::record::{Batch, MessageRecord, Record, Target, Targets};
@@ -140,13 +140,7 @@ fn any_bytes_are_scanned_without_a_panic() {
     for _ in 0..100 {
         let storage = storage.copy();
         for name in storage.names() {
-            storage.rot(&name, |bytes| {
-                for _ in 0..rng.usize(..200) {
-                    let at = rng.usize(..bytes.len());
-                    bytes[at] = rng.u8(..);
-                }
-                bytes.truncate(rng.usize(..=bytes.len()));
-            });
+            storage.rot(&name, |bytes| scramble(bytes, &mut rng));
         }
         let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
         for queue in 0..6 {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hairstreak_testkit::Rng;
 
 use super::storage::SimulatedStorage;
-use super::world::{LOG, SIZES, World, load_all};
+use super::world::{LOG, SIZES, World, load_all, scramble};
 use crate::log::LogId;
 use crate::log::check::{self, LogReport, Part};
 use crate::log::layout::{BLOCK_SIZE, file_name};
@@ -266,13 +266,7 @@ fn any_bytes_are_checked_and_salvaged_without_a_panic() {
     for _ in 0..100 {
         let storage = whole.copy();
         for name in storage.names() {
-            storage.rot(&name, |bytes| {
-                for _ in 0..rng.usize(..200) {
-                    let at = rng.usize(..bytes.len());
-                    bytes[at] = rng.u8(..);
-                }
-                bytes.truncate(rng.usize(..=bytes.len()));
-            });
+            storage.rot(&name, |bytes| scramble(bytes, &mut rng));
         }
         check(&storage);
         assert_salvaged(&storage);

@@ -248,6 +248,15 @@ impl World {
     }
 }
 
+/// Changes some bytes, and cuts the rest off.
+pub fn scramble(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..rng.usize(..200) {
+        let at = rng.usize(..bytes.len());
+        bytes[at] = rng.u8(..);
+    }
+    bytes.truncate(rng.usize(..=bytes.len()));
+}
+
 /// Reads all messages of a queue.
 pub fn load_all(storage: &SimulatedStorage, log: &LogId, index: &Mutex<Index>, queue: u64) -> Loaded {
     let mut all = Loaded::default();
