@@ -13,7 +13,7 @@ use crate::output::tell;
 
 /// Check, show and salvage the messages of a data directory
 ///
-/// A node with `store_messages = true` keeps persistent messages in the folder `messages` of its data directory. These commands read the
+/// A node keeps persistent messages in the folder `messages` of its data directory. These commands read the
 /// directory while no node uses it, and change nothing in it. docs/format.md describes the files.
 ///
 /// Exit status 0: done; 1: the directory is damaged; 2: wrong arguments, or the directory cannot be read. The reason is one line on standard

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use crate::daemon::{Daemon, End};
 use crate::process::folder;
 
-const CONFIG: &str = "store_messages = true\namqp.bind = [\"tcp://127.0.0.1:*\"]\n";
+const CONFIG: &str = "amqp.bind = [\"tcp://127.0.0.1:*\"]\n";
 
 /// A data directory and a configuration.
 pub struct Place {

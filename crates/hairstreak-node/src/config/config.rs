@@ -35,8 +35,6 @@ pub struct NodeConfig {
     pub node_name: String,
     /// The data directory. `None`: definitions are in memory only. The program that reads a file takes its word `none` for that.
     pub data_dir: Option<PathBuf>,
-    /// True if the data directory also keeps the persistent messages of durable queues.
-    pub store_messages: bool,
     /// Milliseconds that each sync of messages takes longer. Only for measurements, and in no document for operators.
     pub store_sync_delay_ms: u64,
     /// Free bytes below which the disk of the data directory counts as full.
@@ -87,7 +85,6 @@ impl Default for NodeConfig {
             // Containers get a new host name with each start, so that no host name is in it.
             node_name: "hairstreak@localhost".into(),
             data_dir: None,
-            store_messages: false,
             store_sync_delay_ms: 0,
             disk_free_limit: DISK_FREE_LIMIT,
             load_definitions: None,

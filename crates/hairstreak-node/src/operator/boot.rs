@@ -64,20 +64,14 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let definitions: Result<Vec<Definition>, DefinitionError> = entries.iter().map(loading::decode).collect();
     let mut definitions = definitions.map_err(|error| wrong(error.to_string()))?;
     let logged = loading::logged_queues(&definitions);
-    let (messages, recovered) = if config.store_messages || directory.has_messages() {
-        let is_known = |queue| logged.contains_key(&queue);
-        let last_id = logged.keys().copied().max().unwrap_or(0);
-        let limits = (Arc::clone(&account), config.disk_free_limit);
-        let (messages, queues) =
-            Messages::open(&directory, config.store_sync_delay(), is_known, last_id, limits)?;
-        (Some(messages), queues)
-    } else {
-        (None, Vec::new())
-    };
-    let given =
-        messages.as_ref().map(|messages| loading::give_ids(&mut definitions, messages)).unwrap_or_default();
+    let is_known = |queue| logged.contains_key(&queue);
+    let last_id = logged.keys().copied().max().unwrap_or(0);
+    let limits = (Arc::clone(&account), config.disk_free_limit);
+    let (messages, recovered) =
+        Messages::open(&directory, config.store_sync_delay(), is_known, last_id, limits)?;
+    let given = loading::give_ids(&mut definitions, &messages);
     let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
-    let mut node = Node::new(config, account, Journal::on(store), messages)?;
+    let mut node = Node::new(config, account, Journal::on(store), Some(messages))?;
     node.id = directory.node_id();
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
@@ -229,8 +223,7 @@ mod tests {
     #[test]
     fn a_node_that_has_lost_its_messages_gives_new_queues_ids_of_their_own() {
         let folder = std::env::temp_dir().join(format!("hairstreak-queue-ids-{}", std::process::id()));
-        let config =
-            NodeConfig { data_dir: Some(folder.clone()), store_messages: true, ..NodeConfig::default() };
+        let config = NodeConfig { data_dir: Some(folder.clone()), ..NodeConfig::default() };
         for name in [b"a", b"b"] {
             let node = open(&config).unwrap();
             let declaration = hairstreak_broker::queue::QueueDeclaration {

@@ -103,8 +103,7 @@ fn start_node(task: &ServerTask) -> Result<(Running, Broker)> {
     let tables = listeners.map(|(table, address)| format!("[{table}]\nbind = [\"tcp://{address}\"]\n"));
     // The loops belong to the last table.
     let loops = task.loop_count.map(|count| format!("loops = {count}\n")).unwrap_or_default();
-    let durable =
-        |Durable { sync_delay_ms }| format!("store_messages = true\nstore_sync_delay_ms = {sync_delay_ms}\n");
+    let durable = |Durable { sync_delay_ms }| format!("store_sync_delay_ms = {sync_delay_ms}\n");
     let store = task.durable.map(durable).unwrap_or_default();
     let configuration = broker.write("node.toml", &(store + &tables.concat() + &loops))?;
     let program = env::current_exe()?.with_file_name(NODE_PROGRAM);

@@ -40,8 +40,7 @@ impl TestNode {
 
     /// A node that keeps messages in a data directory.
     pub(super) fn with_messages(data: &Path) -> TestNode {
-        let config =
-            NodeConfig { data_dir: Some(data.into()), store_messages: true, ..NodeConfig::default() };
+        let config = NodeConfig { data_dir: Some(data.into()), ..NodeConfig::default() };
         TestNode::open(HttpOptions::default(), &config, |_| {})
     }
 
