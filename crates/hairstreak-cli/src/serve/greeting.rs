@@ -55,12 +55,8 @@ fn openness(server: &Server, management: &Management) -> Vec<String> {
     let has_http = !(management.http_addresses().is_empty() && management.https_addresses().is_empty());
     if !(plain.is_empty() && secured.is_empty()) || has_http {
         lines.push(match &server.config().data_dir {
-            Some(directory) if server.node().messages.is_some() => format!(
-                "what is declared, and persistent messages of durable queues, are kept in {}",
-                directory.display()
-            ),
             Some(directory) => format!(
-                "what is declared is kept in {}; messages are kept in memory until the node stops",
+                "what is declared, and persistent messages of durable queues, are kept in {}",
                 directory.display()
             ),
             None => "what is declared, and all messages, are kept in memory until the node stops".into(),

@@ -23,6 +23,8 @@ const UNFINISHED: &str = "checkpoint.new";
 const NAMES: [&str; 2] = [NAME, FORMER];
 const MAGIC: [u8; 4] = *b"HChk";
 const HEAD_SIZE: usize = 56;
+/// Place of the flags.
+const FLAGS: usize = 52;
 /// The log was closed in order.
 const IS_CLOSED: u32 = 1;
 
@@ -73,6 +75,31 @@ pub(super) fn write(
     }
     storage.rename(UNFINISHED, NAME)?;
     storage.sync_names()
+}
+
+/// Notes in the checkpoints that the log is in use again, where a full disk has no room for a new checkpoint. The flag and the checksum
+/// lie in one sector.
+///
+/// # Errors
+///
+/// The system's error.
+pub(super) fn note_open(storage: &dyn StorageBackend, log: &LogId) -> io::Result<()> {
+    for name in NAMES {
+        let file = match storage.open(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            opened => opened?,
+        };
+        let mut bytes = vec![0; file.size()? as usize];
+        file.read_at(&mut bytes, 0)?;
+        if decode(&bytes, log).is_some_and(|(head, _)| head.is_closed) {
+            bytes[FLAGS..HEAD_SIZE].copy_from_slice(&[0; 4]);
+            let sum = crc32c::crc32c(&bytes[8..]);
+            bytes[4..8].copy_from_slice(&sum.to_le_bytes());
+            file.write_at(&[IoSlice::new(&bytes[..HEAD_SIZE])], 0)?;
+            file.sync()?;
+        }
+    }
+    Ok(())
 }
 
 /// A checkpoint that was read.
@@ -142,7 +169,7 @@ fn decode(bytes: &[u8], log: &LogId) -> Option<(CheckpointHead, Index)> {
         group: long(28),
         next_file: long(36),
         next_segment: long(44),
-        is_closed: short(52) & IS_CLOSED != 0,
+        is_closed: short(FLAGS) & IS_CLOSED != 0,
     };
     Some((head, Index::decode(&bytes[HEAD_SIZE..])?))
 }

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use super::LogId;
+use super::checkpoint;
 use super::error::LogError;
 use super::group_limit::{GROUP_BYTES_MAX, GroupLimit};
 use super::index::{DroppedQueues, Index, RecoveredQueue};
@@ -191,7 +192,14 @@ impl MessageLog {
         };
         let mut writer = Writer::new(Arc::clone(&storage), state, sizes);
         // A start after a start that was cut off reads no segment twice.
-        writer.close().map_err(|source| LogError::Io { file: storage.path("checkpoint"), source })?;
+        match writer.close() {
+            // Consumers need no space, and free some.
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                checkpoint::note_open(&*storage, &log)
+            }
+            closed => closed,
+        }
+        .map_err(|source| LogError::Io { file: storage.path(checkpoint::NAME), source })?;
         let shared = Arc::new(Shared {
             log,
             storage,

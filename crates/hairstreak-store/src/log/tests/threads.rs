@@ -413,6 +413,24 @@ fn a_full_disk_fails_until_there_is_space() {
 }
 
 #[test]
+fn a_log_opens_on_a_full_disk_and_the_next_start_knows_that_it_was_in_use() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    let position = node.append(synced(message(QUEUE, 1, 5_000)));
+    node.until_synced(position);
+    node.log.close();
+    assert!(recover(Arc::new(storage.medium_copy()), LOG).unwrap().was_closed);
+    let space = Some(storage.used_bytes());
+    storage.set_faults(Faults { space, ..Faults::default() });
+    let node = Node::open(Arc::new(storage.clone()));
+    assert_eq!(checked(QUEUE, &node.load_all(QUEUE)), [1]);
+    let medium = storage.medium_copy();
+    let recovered = recover(Arc::new(medium.clone()), LOG).unwrap();
+    assert!(!recovered.was_closed && recovered.damages.is_empty());
+    assert_eq!(stored(&medium, QUEUE), [1]);
+}
+
+#[test]
 fn while_space_is_short_the_log_gives_back_all_that_it_can() {
     const SPACE: usize = 4 << 20;
     let limit = SPACE as u64 / 2;
