@@ -138,7 +138,7 @@ impl Entries {
 
     /// Takes the entries behind the first `count` out. Pages are moved as a whole. Returns also the change of the memory of both
     /// lists together, in bytes.
-    pub(super) fn split_off(&mut self, count: usize) -> (Entries, usize) {
+    pub(super) fn split_off(&mut self, count: usize) -> (Entries, isize) {
         let (mut passed, mut kept) = (self.first.len(), 0);
         while passed < count
             && let Some(page) = self.rest.get(kept)
@@ -148,16 +148,17 @@ impl Entries {
         }
         let mut behind = self.rest.split_off(kept);
         let last = self.rest.back_mut().unwrap_or(&mut self.first);
-        let before = last.capacity();
+        let before = last.capacity() as isize;
         let page = last.split_off(last.len() - passed.saturating_sub(count));
-        let grown = last.capacity() + page.capacity() - before;
+        last.shrink_to_fit();
+        let grown = (last.capacity() + page.capacity()) as isize - before;
         if !page.is_empty() {
             behind.push_front(page);
         }
         let first = behind.pop_front().unwrap_or_default();
         let split = Entries { length: self.length.saturating_sub(count), first, rest: behind };
         self.length -= split.length;
-        (split, grown * size_of::<Entry>())
+        (split, grown * size_of::<Entry>() as isize)
     }
 
     /// Appends entries, all of which are behind the own ones. Returns by how many bytes the memory of both lists shrank.

@@ -107,6 +107,11 @@ impl Queue {
         self.log_id() != 0 && (is_persistent || self.kind == QueueKind::Quorum)
     }
 
+    /// Returns true if the first message belongs in memory, even if nobody has asked for it.
+    pub(crate) fn needs_front(&self) -> bool {
+        !self.consumers.is_empty() || self.is_limited || self.ready.needs_front()
+    }
+
     /// Takes out the messages that wait.
     pub(crate) fn take_ready(&mut self) -> Ready {
         let ready = self.ready.take_all();

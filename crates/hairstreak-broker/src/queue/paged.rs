@@ -5,7 +5,8 @@
 //!                            <-- read                  <-- written
 //! ```
 //!
-//! Only messages that were never delivered go to disk: no unsettled delivery has a place between the first and the last of them.
+//! No unsettled delivery has a place between the first and the last message on disk. Messages that were delivered before go to disk
+//! only while their queue has no unsettled delivery.
 
 use super::entries::{Entries, Entry};
 
@@ -94,12 +95,12 @@ impl Paged {
     }
 
     /// Begins to write messages of the tail if they have `bytes_min` bytes. `size_of` returns the body size of a message. Returns
-    /// the messages: the last one reaches `bytes_max`.
+    /// the messages, and their estimated memory: the last one reaches `bytes_max`.
     pub(super) fn begin_writing(
         &mut self,
         (bytes_min, bytes_max): (u64, u64),
         size_of: impl Fn(&Entry) -> u32,
-    ) -> Option<Vec<Entry>> {
+    ) -> Option<(Vec<Entry>, u64)> {
         if self.writing.is_some() || self.arrived_bytes < bytes_min {
             return None;
         }
@@ -117,7 +118,7 @@ impl Paged {
             self.arrived_bytes = self.arrived_bytes.max(bytes_min);
         }
         self.writing = Some(entries.last()?.sequence);
-        Some(entries)
+        Some((entries, bytes))
     }
 
     /// Takes the first message of the tail if it was written. `through` is the place of the last message that was written. `freed`

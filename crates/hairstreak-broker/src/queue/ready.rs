@@ -8,6 +8,17 @@
 use super::entries::{Entries, Entry, NEVER};
 use super::paged::{MESSAGE_OVERHEAD, Paged, StoredMessages, StoredPages};
 
+/// Messages of a queue that stay in memory when others go to disk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept {
+    /// Bytes of messages.
+    pub(crate) bytes: u64,
+    /// The first message stays, however long.
+    pub(crate) has_first: bool,
+    /// Messages that were delivered before stay.
+    pub(crate) has_returned: bool,
+}
+
 /// The messages that wait in one queue, the highest priority first, each priority in the order of arrival.
 #[derive(Debug)]
 pub(crate) struct Ready {
@@ -24,6 +35,8 @@ pub(crate) struct Ready {
     /// True if an expiring message has come since the lists were empty.
     may_expire: bool,
     paged: Option<Box<Paged>>,
+    /// The first message was wanted while it was on disk, and not taken since. The message stays in memory.
+    is_front_wanted: bool,
 }
 
 impl Ready {
@@ -39,6 +52,7 @@ impl Ready {
             skipped_count: 0,
             may_expire: false,
             paged: None,
+            is_front_wanted: false,
         }
     }
 
@@ -176,6 +190,7 @@ impl Ready {
         self.count -= 1;
         self.body_bytes -= u64::from(body_size);
         self.may_expire &= self.count > 0;
+        self.is_front_wanted = false;
         Some(entry)
     }
 
@@ -212,20 +227,24 @@ impl Ready {
         self.lists.len() == 1 && (self.paged.is_some() || estimate >= 4 * bytes)
     }
 
-    /// Prepares the messages behind the first `bytes` to go to disk. Messages that were delivered before stay. `page_id` returns a
-    /// new id of pages.
-    pub(crate) fn split(&mut self, bytes: u64, page_id: impl FnOnce() -> u64) {
+    /// Prepares messages to go to disk. Those stay that `kept` says. `bytes_min`: bytes that are worth it. `page_id` returns a new id
+    /// of pages.
+    pub(crate) fn split(&mut self, kept: Kept, bytes_min: u64, page_id: impl FnOnce() -> u64) {
         let [list] = &mut self.lists[..] else { return };
         if self.paged.is_some() {
             return;
         }
         let estimate = self.body_bytes / (self.count as u64).max(1) + MESSAGE_OVERHEAD;
-        let kept_count = (bytes / estimate + 1) as usize;
-        let kept_count = kept_count.max(list.partition_point(Entry::is_redelivered));
+        let kept_count = (kept.bytes / estimate) as usize + usize::from(kept.has_first);
+        let returned_count = if kept.has_returned { list.partition_point(Entry::is_redelivered) } else { 0 };
+        let kept_count = kept_count.max(returned_count);
         let tail_bytes = estimate * list.count().saturating_sub(kept_count) as u64;
-        if tail_bytes >= bytes {
+        if tail_bytes >= bytes_min {
             let (tail, grown) = list.split_off(kept_count);
-            self.memory_bytes += grown;
+            if list.is_empty() {
+                self.occupied = [0; 4];
+            }
+            self.memory_bytes = self.memory_bytes.saturating_add_signed(grown);
             self.paged = Some(Box::new(Paged::of_tail(page_id(), tail, tail_bytes)));
         }
     }
@@ -235,7 +254,7 @@ impl Ready {
         &mut self,
         bytes: (u64, u64),
         size_of: impl Fn(&Entry) -> u32,
-    ) -> Option<Vec<Entry>> {
+    ) -> Option<(Vec<Entry>, u64)> {
         self.paged.as_mut()?.begin_writing(bytes, size_of)
     }
 
@@ -262,6 +281,16 @@ impl Ready {
         paged.body_bytes += u64::from(body_size);
         paged.logged_count += usize::from(is_logged);
         Some(entry)
+    }
+
+    /// Returns true if the first message belongs in memory: somebody wants it, it may expire, or messages with priorities wait for it.
+    pub(crate) fn needs_front(&self) -> bool {
+        self.is_front_wanted || self.may_expire || self.lists.len() > 1
+    }
+
+    /// Notes that somebody wants the first message, which is on disk.
+    pub(crate) fn want_front(&mut self) {
+        self.is_front_wanted = true;
     }
 
     /// Begins to read messages if few are in front of those on disk. Messages with priorities are all read. Returns whether reading

@@ -240,7 +240,9 @@ pub(super) fn restore_messages(parts: &mut Parts, queue: &[u8], stored: StoredMe
     let queue = queues.get_mut(id);
     queue.counts.letters += stored.count as u64;
     queue.ready.restore(stored, last_sequence, || appends.next_id());
-    parts.follow_pages(id);
+    // The first messages may expire.
+    let is_wanted = parts.queues.get(id).needs_front();
+    parts.read_pages(id, is_wanted);
 }
 
 fn restore_binding(parts: &mut Parts, binding: &BindingInfo) -> Result<(), Refusal> {

@@ -63,8 +63,8 @@ pub trait HostOutbox {
     fn append(&mut self, _message: &Message<'_>, _targets: &[LogTarget], _moved: Option<LogRun>) {}
 
     /// Writes a message that the message log does not have to the pages of its queue. The id of the pages stands in the place of the
-    /// queue's id.
-    fn write_page(&mut self, _message: &Message<'_>, _target: LogTarget) {}
+    /// queue's id. `return_count`: returns of the message so far.
+    fn write_page(&mut self, _message: &Message<'_>, _target: LogTarget, _return_count: u16) {}
 
     /// Ends the wait of the connection: `VirtualHost::has_to_wait`.
     fn wake(&mut self, _connection: ConnectionId) {}

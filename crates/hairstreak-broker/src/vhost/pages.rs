@@ -36,6 +36,8 @@ pub enum PageRequest {
         through: u64,
         /// Some of the messages are in the message log.
         has_logged: bool,
+        /// Estimated memory of the messages.
+        bytes: u64,
     },
     /// Messages are to be read.
     Read {
@@ -49,8 +51,10 @@ pub enum PageRequest {
         through: u64,
         /// Not all of these messages are in the message log.
         has_unlogged: bool,
-        /// None of these pages was read before. The queue may have no consumer: a few messages are enough.
-        is_first: bool,
+        /// Somebody waits for the messages. Others stay on disk while memory is short.
+        is_wanted: bool,
+        /// Bytes that are enough.
+        bytes: u64,
     },
     /// Pages are abandoned.
     Forget {
@@ -72,10 +76,33 @@ pub struct ReadMessage<'a> {
     pub return_count: u16,
 }
 
-/// The requests since the server took them last.
-#[derive(Debug, Default)]
+/// The requests since the server took them last, and the progress of writing.
+#[derive(Debug)]
 pub(super) struct Pages {
     pub(super) requests: Vec<PageRequest>,
     /// The node has little memory left: queues write messages to disk.
     pub(super) are_written: bool,
+    /// Bytes of messages that a queue keeps in memory. Fewer where memory stays short.
+    pub(super) page_bytes: u64,
+    /// Estimated memory of messages that are being written.
+    pub(super) writing_bytes: u64,
+    /// The visit of all queues that waits for writes.
+    pub(super) paused: Option<PausedVisit>,
+}
+
+/// A visit of all queues that waits for writes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PausedVisit {
+    /// Position in the table of queues.
+    pub(super) position: usize,
+    /// Memory of the host at which waiting began, where all queues had their turn.
+    pub(super) memory_bytes: Option<usize>,
+    /// Bytes that were written since.
+    pub(super) written_bytes: u64,
+}
+
+impl Pages {
+    pub(super) fn new(page_bytes: u64) -> Pages {
+        Pages { requests: Vec::new(), are_written: false, page_bytes, writing_bytes: 0, paused: None }
+    }
 }

@@ -16,10 +16,15 @@ use super::pages::{PagePlace, PageRequest, Pages};
 use super::timers::Timers;
 use crate::exchange::Exchanges;
 use crate::message::{MessageId, SegmentPool, Store};
-use crate::queue::{Consumers, Entry, Queue, QueueId, QueueKind, Queues, Ready, StoredPages};
+use crate::queue::{Consumers, Entry, Paged, Queue, QueueId, QueueKind, Queues, Ready, StoredPages};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
 use crate::steps::Steps;
+
+/// Bytes that are read at once, in pages.
+const READ_PAGES: u64 = 4;
+/// Bytes that are read at first: the queue may have no consumer.
+const FIRST_READ_BYTES: u64 = 4 << 10;
 
 /// The parts of a virtual host.
 pub(super) struct Parts {
@@ -57,7 +62,7 @@ impl Parts {
             channels: Channels::new(),
             store: Store::new(pool),
             appends: Appends::default(),
-            pages: Pages::default(),
+            pages: Pages::new(limits.page_bytes),
             exchanges,
             timers: Timers::new(),
             letters: Letters::default(),
@@ -151,16 +156,47 @@ impl Parts {
         body_size
     }
 
-    /// Reads messages of a queue if few are left in front of those on disk. Joins the messages in memory if none is on disk.
+    /// Reads messages of a queue if few are left in front of those on disk, and somebody may want them. Joins the messages in memory
+    /// if none is on disk.
     #[cold]
     pub(super) fn follow_pages(&mut self, id: QueueId) {
+        let is_joined = self.join_pages(id);
+        let queue = self.queues.get(id);
+        if !is_joined && (queue.needs_front() || queue.ready.paged().is_some_and(Paged::was_read)) {
+            self.read_pages(id, true);
+        }
+    }
+
+    /// Reads the first message of a queue if the message is on disk. Returns whether the caller has to wait for it.
+    #[cold]
+    pub(super) fn want_front(&mut self, id: QueueId) -> bool {
+        if !self.join_pages(id) {
+            self.read_pages(id, true);
+        }
+        let ready = &mut self.queues.get_mut(id).ready;
+        let is_on_disk = ready.is_front_on_disk();
+        if is_on_disk {
+            ready.want_front();
+        }
+        is_on_disk
+    }
+
+    /// Joins the messages of a queue in memory if none is on disk. Returns whether that was so.
+    fn join_pages(&mut self, id: QueueId) -> bool {
+        let ready = &mut self.queues.get_mut(id).ready;
+        let before = ready.memory_bytes();
+        let Some(page_id) = ready.join() else { return false };
+        let after = ready.memory_bytes();
+        self.queues.note_memory(before, after);
+        self.pages.requests.push(PageRequest::Forget { page_id });
+        true
+    }
+
+    /// Reads messages of a queue if few are left in front of those on disk. Messages that are not wanted now stay on disk while
+    /// memory is short.
+    pub(super) fn read_pages(&mut self, id: QueueId, is_wanted: bool) {
         let queue = self.queues.get_mut(id);
-        let before = queue.ready.memory_bytes();
-        if let Some(page_id) = queue.ready.join() {
-            let after = queue.ready.memory_bytes();
-            self.queues.note_memory(before, after);
-            self.pages.requests.push(PageRequest::Forget { page_id });
-        } else if queue.ready.begin_reading()
+        if queue.ready.begin_reading()
             && let Some(paged) = queue.ready.paged()
         {
             self.pages.requests.push(PageRequest::Read {
@@ -169,7 +205,8 @@ impl Parts {
                 from: paged.first,
                 through: paged.last,
                 has_unlogged: paged.logged_count < paged.count,
-                is_first: !paged.was_read(),
+                is_wanted,
+                bytes: if paged.was_read() { READ_PAGES * self.pages.page_bytes } else { FIRST_READ_BYTES },
             });
         }
     }

@@ -101,8 +101,9 @@ impl HostOutbox for Said {
         self.disk.write(message, targets, moved);
     }
 
-    fn write_page(&mut self, message: &Message<'_>, target: LogTarget) {
+    fn write_page(&mut self, message: &Message<'_>, target: LogTarget, return_count: u16) {
         self.disk.write(message, &[target], None);
+        self.disk.count_returns(target.queue, target.sequence, return_count);
     }
 }
 

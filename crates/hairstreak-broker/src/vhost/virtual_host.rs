@@ -299,7 +299,11 @@ impl VirtualHost {
     #[inline]
     pub fn write_pages(&mut self, are_written: bool) {
         let begins = are_written && !self.parts.pages.are_written && self.parts.appends.is_on();
-        self.parts.pages.are_written = are_written;
+        let Parts { pages, limits, .. } = &mut self.parts;
+        pages.are_written = are_written;
+        if !are_written {
+            (pages.page_bytes, pages.paused) = (limits.page_bytes, None);
+        }
         if begins {
             self.parts.put_off(None, Chore::WritePages(0));
         }
@@ -311,9 +315,15 @@ impl VirtualHost {
         &mut self.parts.pages.requests
     }
 
-    /// The messages of a [`PageRequest::Write`] are on disk.
-    pub fn pages_written(&mut self, place: PagePlace, through: u64, now: u64, outbox: &mut impl HostOutbox) {
-        self.call(now, outbox, |turn| paging::pages_written(turn, place, through));
+    /// The messages of a [`PageRequest::Write`] are on disk: up to the place `through`, with `bytes` of estimated memory.
+    pub fn pages_written(
+        &mut self,
+        place: PagePlace,
+        (through, bytes): (u64, u64),
+        now: u64,
+        outbox: &mut impl HostOutbox,
+    ) {
+        self.call(now, outbox, |turn| paging::pages_written(turn, place, through, bytes));
     }
 
     /// Messages of a [`PageRequest::Read`] were read, in the order of their places. `next` is the first place that was not read.
@@ -336,10 +346,9 @@ impl VirtualHost {
         }
     }
 
-    /// Returns true if messages wait in a queue and the first one is being read from the disk.
-    pub fn is_front_on_disk(&self, queue: &[u8]) -> bool {
-        let queue = self.parts.queues.find(queue).map(|id| self.parts.queues.get(id));
-        queue.is_some_and(|queue| queue.ready.is_front_on_disk())
+    /// Has the first message of a queue read, if the message is on disk. Returns true if the caller has to wait for it.
+    pub fn want_front(&mut self, queue: &[u8]) -> bool {
+        self.parts.queues.find(queue).is_some_and(|id| self.parts.want_front(id))
     }
 }
 

@@ -29,6 +29,8 @@ use super::waiting::{Waiter, Waiting};
 pub struct Messages {
     log: Arc<MessageLog>,
     waiting: Arc<Waiting>,
+    /// Batches that are not on disk count as memory.
+    account: Arc<Account>,
     /// The last id that a queue was given.
     ids: Arc<AtomicU64>,
     /// The thread of the log is to be woken.
@@ -54,9 +56,10 @@ impl Messages {
         (account, free_limit): (Arc<Account>, u64),
     ) -> Result<(Messages, Vec<RecoveredQueue>), LogError> {
         let waiting = Arc::new(Waiting::default());
-        let disk = Arc::new(DiskWatch::new(account, free_limit));
-        let (told, watch) = (Arc::clone(&waiting), Arc::clone(&disk));
+        let disk = Arc::new(DiskWatch::new(Arc::clone(&account), free_limit));
+        let (told, watch, memory) = (Arc::clone(&waiting), Arc::clone(&disk), Arc::clone(&account));
         let on_progress = Box::new(move |progress: &Progress| {
+            memory.note(progress.freed_bytes, 0);
             watch.note_written(progress.failing.as_ref());
             watch.note_space(progress.is_short);
             told.note_synced(progress.synced);
@@ -93,14 +96,14 @@ impl Messages {
         // Ids of this run are larger than all ids in the log and in the definitions. A log that was begun anew does not know the latter.
         let ids = Arc::new(AtomicU64::new((u64::from(epoch) << 32).max(last_id)));
         if !was_closed {
-            mark_delivered(&log, &queues);
+            mark_delivered(&log, &queues, &account);
         }
         let delivered = |queue: &RecoveredQueue| if was_closed { queue.leased } else { queue.last_sequence };
         let recovered = queues.iter().map(|queue| (queue.id, delivered(queue)));
         let log = Arc::new(log);
         let logged = (Arc::clone(&log), Arc::clone(&waiting));
-        let paging = Paging::create(directory, logged, recovered.collect())?;
-        Ok((Messages { log, waiting, ids, is_wanted: AtomicBool::new(false), paging, disk }, queues))
+        let paging = Paging::create(directory, logged, recovered.collect(), Arc::clone(&account))?;
+        Ok((Messages { log, waiting, account, ids, is_wanted: AtomicBool::new(false), paging, disk }, queues))
     }
 
     /// The source of queue ids.
@@ -134,6 +137,7 @@ impl Messages {
     fn append(&self, batch: &mut Batch, changes: &mut Vec<LogChange>, journal: &Journal) -> u64 {
         let mut batch = std::mem::take(batch);
         push_changes(changes, &mut batch);
+        self.account.note(0, batch.size());
         let appended = match journal.pending() {
             None => self.log.append(batch),
             Some(definitions) => {
@@ -209,11 +213,12 @@ impl Messages {
 }
 
 /// Notes in the log that all messages of these queues may have been delivered: later starts know it, too.
-fn mark_delivered(log: &MessageLog, queues: &[RecoveredQueue]) {
+fn mark_delivered(log: &MessageLog, queues: &[RecoveredQueue], account: &Account) {
     let mut batch = Batch::default();
     for queue in queues.iter().filter(|queue| queue.last_sequence > queue.leased) {
         batch.push(&Record::Leased { queue: queue.id, through: queue.last_sequence });
     }
+    account.note(0, batch.size());
     if !batch.is_empty() && log.append(batch).has_to_wake {
         log.wake();
     }

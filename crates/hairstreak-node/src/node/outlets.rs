@@ -12,7 +12,7 @@ use std::sync::Arc;
 use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_broker::message::{Message, MessageView};
 use hairstreak_broker::vhost::{ConnectionId, HostOutbox, LogRun, LogTarget, Recipient, Room};
-use hairstreak_store::log::Batch;
+use hairstreak_store::log::{Batch, Record};
 use hairstreak_transport::event_loop::Address;
 use slab::Slab;
 
@@ -174,8 +174,12 @@ impl HostOutbox for Outlets {
         push_message(&mut self.batch, message, targets, moved, self.now);
     }
 
-    fn write_page(&mut self, message: &Message<'_>, target: LogTarget) {
+    fn write_page(&mut self, message: &Message<'_>, target: LogTarget, return_count: u16) {
         push_message(&mut self.pages, message, &[target], None, self.now);
+        if return_count > 0 {
+            let LogTarget { queue, sequence, .. } = target;
+            self.pages.push(&Record::Returned { queue, sequence, count: return_count.into() });
+        }
     }
 
     fn wake(&mut self, connection: ConnectionId) {

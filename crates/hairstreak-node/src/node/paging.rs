@@ -25,10 +25,6 @@ use super::waiting::{Waiter, Waiting};
 const FOLDER: &str = "pages";
 /// Messages that are read at once.
 const READ_COUNT: usize = 4_096;
-/// Bytes that are read at once; the message that reaches them is the last one.
-const READ_BYTES: usize = 256 << 10;
-/// Bytes that are read at once for a queue that may have no consumer, and while the node has little memory left.
-const READ_BYTES_LOW: usize = 4 << 10;
 /// Messages that a host takes in one turn; further ones follow in the next turn.
 const DELIVERED_COUNT: usize = 4_096;
 /// Time between a read that failed and the next attempt, in milliseconds.
@@ -40,6 +36,8 @@ pub struct Paging {
     paged: (Arc<MessageLog>, Arc<Waiting>),
     /// Places of queues up to which any message may have been delivered before the node was killed.
     recovered: HashMap<u64, u64>,
+    /// Messages on their way to the disk and back count as memory.
+    account: Arc<Account>,
     /// The thread of the log of pages is to be woken.
     is_wanted: AtomicBool,
 }
@@ -52,9 +50,19 @@ pub struct PageMail {
 
 /// A request that was served, or failed.
 enum Done {
-    Written { place: PagePlace, through: u64 },
+    Written { place: PagePlace, through: u64, bytes: u64 },
     Read { place: PagePlace, messages: Vec<(StoredMessage, u16)>, next: u64 },
     Failed { request: PageRequest, retry_at: u64 },
+}
+
+impl Done {
+    /// The memory of messages that were read.
+    fn bytes(&self) -> usize {
+        match self {
+            Done::Read { messages, .. } => messages.iter().map(|(stored, _)| stored.size()).sum(),
+            Done::Written { .. } | Done::Failed { .. } => 0,
+        }
+    }
 }
 
 impl Paging {
@@ -67,10 +75,12 @@ impl Paging {
         directory: &DataDirectory,
         logged: (Arc<MessageLog>, Arc<Waiting>),
         recovered: HashMap<u64, u64>,
+        account: Arc<Account>,
     ) -> Result<Paging, LogError> {
         let (waiting, was_failing) = (Arc::new(Waiting::default()), AtomicBool::new(false));
-        let told = Arc::clone(&waiting);
+        let (told, memory) = (Arc::clone(&waiting), Arc::clone(&account));
         let on_progress = Box::new(move |progress: &Progress| {
+            memory.note(progress.freed_bytes, 0);
             match (&progress.failing, was_failing.swap(progress.failing.is_some(), Relaxed)) {
                 (Some(error), false) => log::error!("messages cannot be moved from memory to disk: {error}"),
                 (None, true) => log::info!("messages are moved from memory to disk again"),
@@ -79,7 +89,7 @@ impl Paging {
             told.note_synced(progress.synced);
         });
         let log = Arc::new(MessageLog::create_temporary(directory, FOLDER, on_progress)?);
-        Ok(Paging { logged, paged: (log, waiting), recovered, is_wanted: AtomicBool::new(false) })
+        Ok(Paging { logged, paged: (log, waiting), recovered, account, is_wanted: AtomicBool::new(false) })
     }
 
     /// Serves requests of a host. `batch` has the messages that the message log does not have, and `logged` is the position of the
@@ -94,9 +104,9 @@ impl Paging {
         let paged = if batch.is_empty() { 0 } else { self.append(std::mem::take(batch)) };
         for request in requests {
             match request {
-                PageRequest::Write { place, through, has_logged } => {
+                PageRequest::Write { place, through, has_logged, bytes } => {
                     let logged = if has_logged { logged } else { 0 };
-                    self.await_written(mail, (logged, paged), Done::Written { place, through });
+                    self.await_written(mail, (logged, paged), Done::Written { place, through, bytes });
                 }
                 PageRequest::Read { .. } => self.read(mail, request, now),
                 PageRequest::Forget { page_id } => {
@@ -109,6 +119,7 @@ impl Paging {
     }
 
     fn append(&self, batch: Batch) -> u64 {
+        self.account.note(0, batch.size());
         let appended = self.paged.0.append(batch);
         if appended.has_to_wake {
             self.is_wanted.store(true, Release);
@@ -126,13 +137,17 @@ impl Paging {
 
     /// Reads messages.
     pub fn read(&self, mail: &Arc<PageMail>, request: PageRequest, now: u64) {
-        let PageRequest::Read { place, log_id, from, through, has_unlogged, is_first } = request else {
+        let PageRequest::Read { place, log_id, from, through, has_unlogged, is_wanted, bytes } = request
+        else {
             return;
         };
         let mail = Arc::clone(mail);
         let recovered = self.recovered.get(&log_id).copied().unwrap_or(0);
-        let bytes_max = if is_first || mail.account.is_low(false) { READ_BYTES_LOW } else { READ_BYTES };
-        let limits = (READ_COUNT, bytes_max);
+        let (account, memory) = (Arc::clone(&mail.account), Arc::clone(&mail.account));
+        let limits = move || {
+            let has_room = is_wanted || !memory.is_low(false);
+            (if has_room { READ_COUNT } else { 0 }, bytes as usize)
+        };
         let pages = has_unlogged.then(|| Arc::clone(&self.paged.0));
         let finish = move |read: io::Result<[Loaded; 2]>, pages: Option<Arc<MessageLog>>| {
             mail.push(match read {
@@ -141,6 +156,7 @@ impl Paging {
                     if let Some(pages) = pages {
                         let mut batch = Batch::default();
                         batch.push(&Record::Dropped { queue: place.page_id(), first: 0, last: next - 1 });
+                        account.note(0, batch.size());
                         if pages.append(batch).has_to_wake {
                             pages.wake();
                         }
@@ -159,10 +175,11 @@ impl Paging {
             });
         };
         let nothing = Loaded { is_end: true, ..Loaded::default() };
+        let limits_of_pages = limits.clone();
         let read_pages = move |logged: io::Result<Loaded>| match (logged, pages) {
             (Ok(logged), Some(pages)) => {
                 let log = Arc::clone(&pages);
-                log.load(place.page_id(), from, limits, move |paged| {
+                log.load(place.page_id(), from, limits_of_pages, move |paged| {
                     finish(paged.map(|paged| [logged, paged]), Some(pages));
                 });
             }
@@ -196,6 +213,7 @@ impl PageMail {
     }
 
     fn push(&self, done: Done) {
+        self.account.note(0, done.bytes());
         self.done.lock().push(done);
         self.account.timekeeper.wake_by(0);
     }
@@ -214,8 +232,11 @@ impl PageMail {
             && let Some(done) = waiting.next()
         {
             count += 1;
+            self.account.note(done.bytes(), 0);
             match done {
-                Done::Written { place, through } => host.pages_written(place, through, now, outlets),
+                Done::Written { place, through, bytes } => {
+                    host.pages_written(place, (through, bytes), now, outlets);
+                }
                 Done::Read { place, messages, next } => {
                     count += messages.len();
                     let read = messages

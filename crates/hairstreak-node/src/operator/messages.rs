@@ -65,7 +65,7 @@ pub fn take(
     let channel = channel?;
     let (mut taken, mut bytes): (Vec<TakenMessage>, usize) = (Vec::new(), 0);
     let result = loop {
-        if let Err(error) = await_front(&host, queue) {
+        if let Err(error) = await_front(node, &host, queue) {
             break Err(error);
         }
         let (got, _) = node.act(&host, |HostState { host, outlets, .. }, now| {
@@ -116,7 +116,7 @@ pub fn peek(
     body_bytes_max: usize,
 ) -> Result<Vec<TakenMessage>, OperatorError> {
     let host = live(node, virtual_host)?;
-    await_front(&host, queue)?;
+    await_front(node, &host, queue)?;
     let state = host.lock();
     let host = &state.host;
     let ready = host.queue(queue).ok_or(OperatorError::NotFound)?.ready;
@@ -136,9 +136,9 @@ pub fn peek(
 }
 
 /// Waits until the first message of a queue is in memory.
-fn await_front(host: &SharedHost, queue: &[u8]) -> Result<(), OperatorError> {
+fn await_front(node: &Node, host: &SharedHost, queue: &[u8]) -> Result<(), OperatorError> {
     let end = Instant::now() + READ_TIME_MAX;
-    while host.lock().host.is_front_on_disk(queue) {
+    while node.act(host, |state, _| state.host.want_front(queue)).0 {
         if Instant::now() >= end {
             let text = format!("the disk has not answered for {} seconds", READ_TIME_MAX.as_secs());
             return Err(OperatorError::Unwritten(text));

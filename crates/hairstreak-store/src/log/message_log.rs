@@ -54,6 +54,8 @@ pub struct Progress {
     pub failing: Option<Arc<io::Error>>,
     /// The file system has fewer free bytes than the limit.
     pub is_short: bool,
+    /// Bytes of batches that have left the memory since the last report: they are synced.
+    pub freed_bytes: usize,
 }
 
 /// The log of a node's messages.
@@ -221,6 +223,7 @@ impl MessageLog {
             on_progress,
             written: 0,
             synced: 0,
+            unsynced_bytes: 0,
             limit: GroupLimit::new(),
             copies_from: Instant::now(),
         };
@@ -248,28 +251,23 @@ impl MessageLog {
         self.shared.changed.notify_one();
     }
 
-    /// Returns the bytes that wait for the thread.
-    pub fn waiting_bytes(&self) -> usize {
-        self.shared.waiting().bytes
-    }
-
     /// Returns how long the present operation of the thread on its files has taken: a write, a sync or a copy. `None`: there is none.
     pub fn sync_time(&self) -> Option<Duration> {
         let began = self.shared.sync_began.load(Ordering::Relaxed);
         (began > 0).then(|| (self.shared.start + Duration::from_millis(began)).elapsed())
     }
 
-    /// Reads messages of a queue from the sequence `from` on: up to `count_max` messages, and up to the message that reaches
-    /// `bytes_max`. The thread `messages-read` calls `done`.
+    /// Reads messages of a queue from the sequence `from` on: up to a number of messages, and up to the message that reaches a number
+    /// of bytes. The thread `messages-read` calls `limits` for both numbers before it reads, and `done` then.
     pub fn load(
         &self,
         queue: u64,
         from: u64,
-        (count_max, bytes_max): (usize, usize),
+        limits: impl FnOnce() -> (usize, usize) + Send + 'static,
         done: impl FnOnce(io::Result<Loaded>) + Send + 'static,
     ) {
         self.read(Box::new(move |shared| {
-            done(load(&*shared.storage, &shared.log, &shared.index, queue, from, (count_max, bytes_max)));
+            done(load(&*shared.storage, &shared.log, &shared.index, queue, from, limits()));
         }));
     }
 
@@ -396,6 +394,8 @@ struct WriterThread {
     on_progress: Box<OnProgress>,
     written: u64,
     synced: u64,
+    /// Bytes of batches that are taken, and not synced.
+    unsynced_bytes: usize,
     limit: GroupLimit,
     /// Time from which on messages are copied: later than now after a failure.
     copies_from: Instant,
@@ -408,6 +408,7 @@ impl WriterThread {
             let bytes: usize = group.iter().map(Batch::size).sum();
             if !group.is_empty() {
                 self.written += group.len() as u64;
+                self.unsynced_bytes += bytes;
                 if let Err(error) = self.write(group)
                     && !self.recover(error)
                 {
@@ -505,12 +506,14 @@ impl WriterThread {
         true
     }
 
-    fn tell(&self, failing: Option<io::Error>) {
+    fn tell(&mut self, failing: Option<io::Error>) {
+        let freed_bytes = if self.synced == self.written { mem::take(&mut self.unsynced_bytes) } else { 0 };
         let progress = Progress {
             written: self.written,
             synced: self.synced,
             failing: failing.map(Arc::new),
             is_short: self.shared.space.is_short(),
+            freed_bytes,
         };
         (self.on_progress)(&progress);
     }

@@ -42,6 +42,11 @@ pub struct Loaded {
 }
 
 impl StoredMessage {
+    /// Returns the bytes of the message.
+    pub fn size(&self) -> usize {
+        size_of::<StoredMessage>() + self.record.len()
+    }
+
     /// Returns the message.
     pub fn message(&self) -> Option<MessageRecord<'_>> {
         match Record::decode_sealed(&self.record)? {

@@ -39,10 +39,12 @@ impl Disk {
             LogChange::Settled(run) => self.remove(run.queue, run.first, run.first + run.count - 1),
             LogChange::Dropped { queue, first, last } => self.remove(queue, first, last),
             LogChange::Forgotten { queue } => self.remove(queue, 0, u64::MAX),
-            LogChange::Returned { queue, sequence, count } => {
-                self.messages.get_mut(&(queue, sequence)).unwrap().return_count = count;
-            }
+            LogChange::Returned { queue, sequence, count } => self.count_returns(queue, sequence, count),
         }
+    }
+
+    pub(super) fn count_returns(&mut self, queue: u64, sequence: u64, count: u16) {
+        self.messages.get_mut(&(queue, sequence)).unwrap().return_count = count;
     }
 
     /// The number of messages.
@@ -71,7 +73,7 @@ impl Disk {
 }
 
 impl Bench {
-    /// A bench whose host has a message log, and writes all messages to disk but the first one of a queue.
+    /// A bench whose host has a message log, and writes all messages to disk that are not wanted.
     pub(super) fn with_disk(limits: Limits) -> Bench {
         let mut bench = Bench::with(Limits { page_bytes: 1, ..limits });
         bench.host.log_messages(Arc::new(AtomicU64::new(0)));
@@ -92,7 +94,9 @@ impl Bench {
         }
         let request = said.disk.requests.remove(pick(said.disk.requests.len()));
         match request {
-            PageRequest::Write { place, through, .. } => host.pages_written(place, through, *now, said),
+            PageRequest::Write { place, through, bytes, .. } => {
+                host.pages_written(place, (through, bytes), *now, said);
+            }
             PageRequest::Forget { page_id } => said.disk.remove(page_id, 0, u64::MAX),
             PageRequest::Read { place, log_id, from, through, has_unlogged, .. } => {
                 let ids = [log_id, if has_unlogged { place.page_id() } else { 0 }];

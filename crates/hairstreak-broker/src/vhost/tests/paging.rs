@@ -98,19 +98,80 @@ fn a_consumer_gets_what_is_on_disk_and_what_came_back() {
 }
 
 #[test]
-fn long_messages_behind_short_returned_ones_all_go_to_disk() {
-    let (mut bench, channel) = bench();
-    bench.host.write_pages(false);
-    publish(&mut bench, "d", 100, true);
-    while bench.get(channel, "d", false).is_some() {}
-    bench.reject(channel, 0, true, true).unwrap();
-    let body = "x".repeat(600_000);
-    for _ in 0..5 {
-        assert_eq!(bench.publish("d", &body), Published::Routed);
+fn returned_messages_go_to_disk_once_no_delivery_is_unsettled_and_stay_redelivered() {
+    for name in ["d", "t"] {
+        let (mut bench, channel) = bench();
+        bench.host.write_pages(false);
+        publish(&mut bench, name, 100, false);
+        let held = bench.open(BOB);
+        bench.get(held, name, false).unwrap();
+        while bench.get(channel, name, false).is_some() {}
+        bench.reject(channel, 0, true, true).unwrap();
+        let body = "x".repeat(600_000);
+        for _ in 0..5 {
+            assert_eq!(bench.publish(name, &body), Published::Routed);
+        }
+        bench.host.write_pages(true);
+        bench.serve_disk();
+        assert_eq!(figures(&bench, name), (104, 5));
+        bench.reject(held, 0, true, true).unwrap();
+        bench.serve_disk();
+        // The messages in memory go to disk when those in front of them are taken.
+        let read: Vec<_> =
+            std::iter::from_fn(|| bench.get(channel, name, false)).map(|(delivery, _)| delivery).collect();
+        assert_eq!(read.len(), 105);
+        for (number, delivery) in read.iter().enumerate() {
+            let expected = if number < 100 { number.to_string() } else { body.clone() };
+            assert_eq!((&delivery.body, delivery.is_redelivered), (&expected, number < 100));
+        }
+        bench.reject(channel, 0, true, true).unwrap();
+        bench.serve_disk();
+        assert_eq!(figures(&bench, name), (105, 105));
+        let (delivery, _) = bench.get(channel, name, false).unwrap();
+        assert_eq!((delivery.body.as_str(), delivery.is_redelivered), ("0", true));
     }
+}
+
+#[test]
+fn a_queue_keeps_less_in_memory_while_memory_stays_short() {
+    let mut bench = Bench::with(Limits::default());
+    bench.host.log_messages(std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let body = "x".repeat(1_000);
+    let names: Vec<String> = (0..10).map(|number| format!("q{number}")).collect();
+    for name in &names {
+        bench.declare(&queue(name, FieldTable::new())).unwrap();
+        // Far less than a queue keeps in memory at first.
+        (0..10).for_each(|_| assert_eq!(bench.publish(name, &body), Published::Routed));
+    }
+    bench.serve_disk();
+    assert!(names.iter().all(|name| figures(&bench, name) == (10, 0)));
     bench.host.write_pages(true);
     bench.serve_disk();
-    assert_eq!(figures(&bench, "d"), (105, 5));
+    assert!(names.iter().all(|name| figures(&bench, name) == (10, 10)));
+    assert_eq!(bench.host.parts.store.count(), 0);
+    // A queue keeps more again when memory is no longer short.
+    bench.host.write_pages(false);
+    assert_eq!(bench.host.parts.pages.page_bytes, Limits::default().page_bytes);
+    names.iter().for_each(|name| assert_eq!(bench.drain(name), vec![body.clone(); 10]));
+}
+
+#[test]
+fn writes_of_many_queues_are_bounded() {
+    let mut bench = Bench::with(Limits::default());
+    bench.host.log_messages(std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0)));
+    let body = "x".repeat(300_000);
+    let names: Vec<String> = (0..100).map(|number| format!("q{number}")).collect();
+    for name in &names {
+        bench.declare(&queue(name, FieldTable::new())).unwrap();
+        (0..2).for_each(|_| assert_eq!(bench.publish(name, &body), Published::Routed));
+    }
+    bench.host.write_pages(true);
+    bench.pass(0);
+    let writing_bytes = bench.host.parts.pages.writing_bytes;
+    assert!((8 << 20..10 << 20).contains(&writing_bytes), "{writing_bytes}");
+    bench.serve_disk();
+    assert_eq!((bench.host.parts.pages.writing_bytes, bench.host.parts.store.count()), (0, 0));
+    names.iter().for_each(|name| assert_eq!(bench.drain(name).len(), 2));
 }
 
 #[test]

@@ -124,11 +124,15 @@ pub(in crate::vhost) fn get<O: HostOutbox>(
     turn.parts.note_use(id, turn.now);
     // The first message that has not expired is the answer, behind any number of expired ones.
     turn.budget = usize::MAX;
-    if expire_fronts(turn, id) && take_front(turn, channel, id, no_ack, take) {
-        return Ok(GetOutcome::Taken);
+    expire_fronts(turn, id);
+    while turn.parts.queues.get(id).ready.is_front_on_disk() {
+        if turn.parts.want_front(id) {
+            return Ok(GetOutcome::OnDisk);
+        }
+        expire_fronts(turn, id);
     }
-    if turn.parts.queues.get(id).ready.is_front_on_disk() {
-        return Ok(GetOutcome::OnDisk);
+    if take_front(turn, channel, id, no_ack, take) {
+        return Ok(GetOutcome::Taken);
     }
     turn.parts.queues.get_mut(id).counts.counted.get_empty += 1;
     turn.parts.channels.get_mut(channel).counted.messages.get_empty += 1;

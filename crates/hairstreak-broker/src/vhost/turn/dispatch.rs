@@ -3,6 +3,7 @@
 use hairstreak_wire::amqp::Properties;
 
 use super::deaths::{expire_fronts, shorten};
+use super::paging::follow_backlog;
 use crate::message::{Message, MessageId, MessageView, Store};
 use crate::queue::{Consumers, Entry, NEVER, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
@@ -46,8 +47,11 @@ pub(super) fn dispatch<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     let queue = turn.parts.queues.get_mut(id);
     if !queue.ready.is_empty() {
         queue.capacity.block(turn.now);
+        if turn.parts.appends.is_on() {
+            follow_backlog(turn, id);
+        }
     }
-    let next_expiry = queue.ready.next_expiry();
+    let next_expiry = turn.parts.queues.get(id).ready.next_expiry();
     turn.parts.timers.set_message_expiry(id, next_expiry);
 }
 

@@ -1,36 +1,49 @@
 //! Paging: messages of long queues go to disk, and come back ahead of the consumers.
 
 use crate::message::{Attributes, Message};
-use crate::queue::{Entry, NEVER, QueueId, QueueKind};
+use crate::queue::{Entry, Kept, NEVER, QueueId, QueueKind};
+use crate::vhost::chores::Chore;
 use crate::vhost::credit::touch;
-use crate::vhost::pages::{PagePlace, PageRequest, ReadMessage};
+use crate::vhost::pages::{PagePlace, PageRequest, Pages, PausedVisit, ReadMessage};
 use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::{HostOutbox, LogTarget};
 
-/// Bytes of messages that are written at once; the message that reaches them is the last one.
+/// Bytes of messages of a queue that are written at once; the message that reaches them is the last one.
 const WRITTEN_BYTES_MAX: u64 = 1 << 20;
+/// Bytes of messages of a host that are on their way to the disk, at which queues wait.
+const WRITING_BYTES_MAX: u64 = 8 << 20;
+/// The least number of bytes that queues with messages keep in memory.
+const PAGE_BYTES_MIN: u64 = 512;
 /// Queues that are visited in a row.
 const QUEUE_COUNT: usize = 64;
 
 /// Begins to write messages of a queue to disk, if the queue has many in memory.
 #[cold]
 pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
-    let Parts { queues, appends, store, pages, limits, steps, .. } = &mut *turn.parts;
-    let page_bytes = limits.page_bytes;
+    let Parts { queues, appends, store, pages, steps, .. } = &mut *turn.parts;
+    let page_bytes = pages.page_bytes;
     let queue = queues.get_mut(id);
-    if !appends.is_on() || queue.is_going || !queue.ready.has_pages(page_bytes) {
+    let has_room = pages.writing_bytes < WRITING_BYTES_MAX;
+    if !has_room || !appends.is_on() || queue.is_going || !queue.ready.has_pages(page_bytes) {
         return;
     }
+    let kept = Kept {
+        // A queue without consumers needs no message in memory.
+        bytes: if queue.consumers.is_empty() { 0 } else { page_bytes },
+        has_first: queue.needs_front(),
+        has_returned: queue.unacknowledged > 0,
+    };
     let before = queue.ready.memory_bytes();
-    queue.ready.split(page_bytes, || appends.next_id());
+    queue.ready.split(kept, page_bytes, || appends.next_id());
     let after = queue.ready.memory_bytes();
     let size_of = |entry: &Entry| store.body_size(entry.message);
     let written = queue.ready.begin_writing((page_bytes, WRITTEN_BYTES_MAX), size_of);
     queues.note_memory(before, after);
     let queue = queues.get(id);
-    let (Some(written), Some(paged)) = (written, queue.ready.paged()) else { return };
+    let (Some((written, bytes)), Some(paged)) = (written, queue.ready.paged()) else { return };
     let Some(last) = written.last() else { return };
     steps.charge(written.len());
+    pages.writing_bytes += bytes;
     let is_logged = |entry: &&Entry| queue.logs(store.is_persistent(entry.message));
     for entry in written.iter().filter(|entry| !is_logged(entry)) {
         let view = store.view(entry.message);
@@ -47,30 +60,89 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
             body: view.body,
         };
         let ttl_ms = (entry.expires_at != NEVER).then(|| entry.expires_at.saturating_sub(turn.now));
-        turn.outbox
-            .write_page(&message, LogTarget { queue: paged.page_id, sequence: entry.sequence, ttl_ms });
+        let target = LogTarget { queue: paged.page_id, sequence: entry.sequence, ttl_ms };
+        turn.outbox.write_page(&message, target, entry.return_count);
     }
     pages.requests.push(PageRequest::Write {
         place: PagePlace { queue: id, page_id: paged.page_id },
         through: last.sequence,
         has_logged: written.iter().any(|entry| is_logged(&entry)),
+        bytes,
     });
 }
 
-/// Has queues write messages to disk, from a position of their table on. Returns true if all queues had their turn.
+/// Follows a backlog that consumers have left: messages in front are read if consumers want them, and the others may go to disk.
+#[cold]
+pub(super) fn follow_backlog<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
+    if turn.parts.queues.get(id).ready.is_front_on_disk() {
+        turn.parts.follow_pages(id);
+    }
+    if turn.parts.pages.are_written {
+        page_out(turn, id);
+    }
+}
+
+/// Has queues write messages to disk, from a position of their table on, until memory is no longer short. Where that is not enough,
+/// queues keep half as much, and so on. Returns true if nothing is left to do before messages are written.
 pub(super) fn write_pages<O: HostOutbox>(turn: &mut Turn<'_, O>, position: &mut usize) -> bool {
     while turn.parts.pages.are_written {
         if turn.parts.steps.are_spent() {
             return false;
         }
+        if turn.parts.pages.writing_bytes >= WRITING_BYTES_MAX {
+            turn.parts.pages.paused =
+                Some(PausedVisit { position: *position, memory_bytes: None, written_bytes: 0 });
+            return true;
+        }
         let mut ids = Vec::new();
         let next = turn.parts.queues.visit(*position, QUEUE_COUNT, |id, _| ids.push(id));
         turn.parts.steps.charge(QUEUE_COUNT);
         ids.into_iter().for_each(|id| page_out(turn, id));
-        let Some(next) = next else { return true };
-        *position = next;
+        *position = next.unwrap_or(0);
+        let memory_bytes = turn.parts.memory_bytes();
+        let pages = &mut turn.parts.pages;
+        if next.is_none() && pages.writing_bytes > 0 {
+            pages.paused =
+                Some(PausedVisit { position: 0, memory_bytes: Some(memory_bytes), written_bytes: 0 });
+            return true;
+        }
+        if next.is_none() && !halve_pages(pages) {
+            return true;
+        }
     }
     true
+}
+
+/// Has queues keep half as much. Returns false if they keep the least already.
+fn halve_pages(pages: &mut Pages) -> bool {
+    let is_least = pages.page_bytes <= PAGE_BYTES_MIN;
+    if !is_least {
+        pages.page_bytes = (pages.page_bytes / 2).max(PAGE_BYTES_MIN);
+    }
+    !is_least
+}
+
+/// Goes on with the visit of all queues that waits for writes, of which `bytes` are done.
+fn go_on_visiting(parts: &mut Parts, bytes: u64) {
+    let memory_bytes = parts.memory_bytes();
+    let pages = &mut parts.pages;
+    pages.writing_bytes = pages.writing_bytes.saturating_sub(bytes);
+    let Some(paused) = pages.paused.as_mut().filter(|_| pages.are_written) else { return };
+    paused.written_bytes += bytes;
+    let is_on = match paused.memory_bytes {
+        None => pages.writing_bytes < WRITING_BYTES_MAX / 2,
+        Some(_) if pages.writing_bytes == 0 => halve_pages(pages),
+        Some(_) if paused.written_bytes < WRITING_BYTES_MAX => false,
+        // What was written has come back from elsewhere.
+        Some(before) if memory_bytes >= before => halve_pages(pages),
+        Some(_) => {
+            (paused.memory_bytes, paused.written_bytes) = (Some(memory_bytes), 0);
+            false
+        }
+    };
+    if is_on && let Some(paused) = pages.paused.take() {
+        parts.put_off(None, Chore::WritePages(paused.position));
+    }
 }
 
 /// Returns true if the queue still has these pages.
@@ -79,11 +151,20 @@ fn has_pages(parts: &Parts, place: PagePlace) -> bool {
     paged.is_some_and(|paged| paged.page_id == place.page_id)
 }
 
-/// Messages up to a place are on disk: they leave the memory.
-pub(in crate::vhost) fn pages_written<O: HostOutbox>(turn: &mut Turn<'_, O>, place: PagePlace, through: u64) {
-    if !has_pages(turn.parts, place) {
-        return;
+/// Messages up to a place, with `bytes` of estimated memory, are on disk: they leave the memory.
+pub(in crate::vhost) fn pages_written<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    place: PagePlace,
+    through: u64,
+    bytes: u64,
+) {
+    if has_pages(turn.parts, place) {
+        leave_to_disk(turn, place, through);
     }
+    go_on_visiting(turn.parts, bytes);
+}
+
+fn leave_to_disk<O: HostOutbox>(turn: &mut Turn<'_, O>, place: PagePlace, through: u64) {
     let Parts { queues, store, steps, .. } = &mut *turn.parts;
     let queue = queues.get_mut(place.queue);
     if !queue.ready.end_writing(place.page_id, through) {

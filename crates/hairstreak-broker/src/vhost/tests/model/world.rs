@@ -281,7 +281,7 @@ impl World {
             let expected: Vec<_> = expected.take(count).collect();
             assert_eq!(waiting, expected, "{name}");
             let is_shown = host.peek(name.as_bytes(), 0, 1, |_, _| {}) == Some(1);
-            assert_eq!(is_shown, !queue.ready.is_empty(), "{name}");
+            assert!(is_shown != queue.ready.is_empty() || shown.storage.paged > 0, "{name}");
         }
         for (number, id) in &self.channels {
             let stats = host.channels().info(*id).unwrap().stats.messages;
