@@ -107,9 +107,9 @@ impl Queue {
         self.log_id() != 0 && (is_persistent || self.kind == QueueKind::Quorum)
     }
 
-    /// Returns true if the first message belongs in memory, even if nobody has asked for it.
+    /// Returns true if the first message belongs in memory. Consumers without credit need no message.
     pub(crate) fn needs_front(&self) -> bool {
-        !self.consumers.is_empty() || self.is_limited || self.ready.needs_front()
+        !self.rotation.is_empty() || self.is_limited || self.ready.needs_front()
     }
 
     /// Takes out the messages that wait.

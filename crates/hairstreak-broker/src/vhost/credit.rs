@@ -42,16 +42,23 @@ pub(super) fn touch(parts: &mut Parts, id: QueueId) {
     }
 }
 
-/// Returns the consumer whose turn is next. Consumers without credit leave the rotation until they have credit again.
+/// Returns the consumer whose turn is next, and ends its turn. See [`first_consumer`].
 #[inline]
 pub(super) fn next_consumer(parts: &mut Parts, id: QueueId) -> Option<ConsumerId> {
+    let first = first_consumer(parts, id)?;
+    parts.queues.get_mut(id).rotation.turn();
+    parts.consumers.get_mut(first).waits_since = 0;
+    Some(first)
+}
+
+/// Returns the consumer whose turn is next. Consumers without credit leave the rotation until they have credit again.
+#[inline]
+pub(super) fn first_consumer(parts: &mut Parts, id: QueueId) -> Option<ConsumerId> {
     loop {
         let rotation = &mut parts.queues.get_mut(id).rotation;
         let first = rotation.first()?;
         let consumer = parts.consumers.get(first);
         if can_take(&parts.channels, consumer, parts.limits.unacknowledged_per_channel_max) {
-            rotation.turn();
-            parts.consumers.get_mut(first).waits_since = 0;
             return Some(first);
         }
         rotation.remove_first();

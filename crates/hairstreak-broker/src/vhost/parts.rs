@@ -23,8 +23,8 @@ use crate::steps::Steps;
 
 /// Bytes that are read at once, in pages.
 const READ_PAGES: u64 = 4;
-/// Bytes that are read at first: the queue may have no consumer.
-const FIRST_READ_BYTES: u64 = 4 << 10;
+/// The least number of bytes that are read at once. The first read has no more: the queue may have no consumer.
+const READ_BYTES_MIN: u64 = 4 << 10;
 
 /// The parts of a virtual host.
 pub(super) struct Parts {
@@ -196,9 +196,11 @@ impl Parts {
     /// memory is short.
     pub(super) fn read_pages(&mut self, id: QueueId, is_wanted: bool) {
         let queue = self.queues.get_mut(id);
+        let has_consumers = !queue.rotation.is_empty();
         if queue.ready.begin_reading()
             && let Some(paged) = queue.ready.paged()
         {
+            let is_read = has_consumers || paged.was_read();
             self.pages.requests.push(PageRequest::Read {
                 place: PagePlace { queue: id, page_id: paged.page_id },
                 log_id: queue.log_id(),
@@ -206,7 +208,11 @@ impl Parts {
                 through: paged.last,
                 has_unlogged: paged.logged_count < paged.count,
                 is_wanted,
-                bytes: if paged.was_read() { READ_PAGES * self.pages.page_bytes } else { FIRST_READ_BYTES },
+                bytes: if is_read {
+                    (READ_PAGES * self.pages.page_bytes).max(READ_BYTES_MIN)
+                } else {
+                    READ_BYTES_MIN
+                },
             });
         }
     }

@@ -3,7 +3,7 @@
 use crate::message::{Attributes, Message};
 use crate::queue::{Entry, Kept, NEVER, QueueId, QueueKind};
 use crate::vhost::chores::Chore;
-use crate::vhost::credit::touch;
+use crate::vhost::credit::{first_consumer, touch};
 use crate::vhost::pages::{PagePlace, PageRequest, Pages, PausedVisit, ReadMessage};
 use crate::vhost::parts::{Parts, Turn};
 use crate::vhost::{HostOutbox, LogTarget};
@@ -28,8 +28,8 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
         return;
     }
     let kept = Kept {
-        // A queue without consumers needs no message in memory.
-        bytes: if queue.consumers.is_empty() { 0 } else { page_bytes },
+        // A queue whose consumers take no message needs none in memory.
+        bytes: if queue.rotation.is_empty() { 0 } else { page_bytes },
         has_first: queue.needs_front(),
         has_returned: queue.unacknowledged > 0,
     };
@@ -75,6 +75,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
 #[cold]
 pub(super) fn follow_backlog<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     if turn.parts.queues.get(id).ready.is_front_on_disk() {
+        first_consumer(turn.parts, id);
         turn.parts.follow_pages(id);
     }
     if turn.parts.pages.are_written {
