@@ -4,7 +4,7 @@ use std::env;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use hairstreak_process::raise_descriptor_limit;
 
 use super::amqp::Link;
@@ -13,7 +13,7 @@ use super::plan::{CaseName, Plan, Scenario, Settings};
 use super::report::{Evidence, tables};
 use super::sample::Subject;
 use super::server::{Durable, Running, ServerKind, ServerTask, is_installed};
-use super::{hostile, idle, restart};
+use super::{beside, hostile, idle, paging, restart};
 use crate::frame::cores::CoreRange;
 use crate::frame::disk::DiskProbe;
 use crate::frame::tracer::Tracer;
@@ -49,10 +49,20 @@ pub fn run(settings: &Settings) -> Result<()> {
 
     let brokers = kinds.iter().filter(|&&kind| kind != ServerKind::Limit);
     let tasks: Vec<ServerTask> = brokers.map(|&kind| task(settings, kind, None)).collect();
-    let starts = restart::measure(&plan, &tasks, &mut conclusion)?;
+    let open = || DiskProbe::open(&env::temp_dir()).map(Rc::new);
+    let probe = settings.durable.then(open).transpose()?;
+    let (mut stored, mut failures) = (Vec::new(), Vec::new());
+    if let Some(probe) = &probe {
+        stored.push(restart::measure(&plan, &tasks, probe, &mut conclusion)?);
+        let paged = tasks.iter().filter(|task| task.kind == ServerKind::Node || settings.rivals);
+        let paged: Vec<ServerTask> = paged.cloned().collect();
+        stored.push(paging::measure(&plan, &paged, probe, &mut conclusion, &mut failures)?);
+        let ours = tasks.iter().find(|task| task.kind == ServerKind::Node && plan.has_beside);
+        stored.extend(
+            ours.map(|task| beside::measure(&plan, task, &mut conclusion, &mut failures)).transpose()?,
+        );
+    }
 
-    let has_disk = settings.durable && !plan.scenarios.is_empty();
-    let probe = has_disk.then(|| DiskProbe::open(&env::temp_dir()).map(Rc::new)).transpose()?;
     let mut subjects: Vec<Subject> = Vec::new();
     for &scenario in &plan.scenarios {
         for &kind in kinds.iter().filter(|&&kind| is_measured(scenario.case, kind)) {
@@ -90,12 +100,14 @@ pub fn run(settings: &Settings) -> Result<()> {
         evidence.push(Evidence { scenario, kind, samples, system_calls });
     }
     conclusion.splice(0..0, conclude(&evidence, settings.sync_delay.is_some()));
-    let n = if subjects.is_empty() && plan.starts.is_empty() { 1 } else { plan.repeat_count };
+    let n = if subjects.is_empty() && stored.is_empty() { 1 } else { plan.repeat_count };
     let about = format!("AMQP 0-9-1 over loopback TCP, n = {n}");
-    let tables =
-        tables(&evidence, tracer.map(Tracer::name)).into_iter().chain([connections, load, starts]).collect();
+    let tables = tables(&evidence, tracer.map(Tracer::name)).into_iter().chain([connections, load]);
+    let tables = tables.chain(stored).collect();
     Report { study: "broker", setting, about, tables, conclusion, charts: Vec::new() }
-        .print(settings.common.json)
+        .print(settings.common.json)?;
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
+    Ok(())
 }
 
 /// Returns the contenders that are there, ours first, and notes about the others.

@@ -28,8 +28,8 @@ enum Demand {
 use Demand::{CpuRisePercent, LoopRatio, PercentOf, PercentOfLimit, Rate, Ratio, Times, WrittenPerByte};
 
 /// The level of a demand that has to be met, and of one that would be good.
-pub const TARGET: &str = "target";
-pub const GOAL: &str = "goal";
+const TARGET: &str = "target";
+const GOAL: &str = "goal";
 
 /// The demands on a scenario where syncs are delayed.
 fn delayed_demands(scenario: Scenario) -> &'static [(&'static str, Demand)] {
@@ -140,6 +140,12 @@ fn judge(evidence: &[Evidence], scenario: Scenario, demand: Demand, level: &str)
         }
     };
     Some(format!("{text}: {}", verdict(is_reached)))
+}
+
+/// Compares a figure with its target and its goal, as in `target 10 s: reached; goal 3 s: missed`.
+pub fn verdicts(wanted: [f64; 2], unit: &str, is_reached: impl Fn(f64) -> bool) -> String {
+    let [target, goal] = wanted.map(|wanted| format!("{wanted}{unit}: {}", verdict(is_reached(wanted))));
+    format!("{TARGET} {target}; {GOAL} {goal}")
 }
 
 /// Writes whether a target is reached.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, anyhow};
 
 use super::amqp::Link;
-use super::conclusion::{GOAL, TARGET, verdict};
+use super::conclusion::verdicts;
 use super::server::{Running, ServerKind};
 use crate::frame::{Row, Value, rate};
 
@@ -18,7 +18,7 @@ const OPENER_COUNT: u32 = 8;
 const SETTLE_TIME: Duration = Duration::from_secs(3);
 /// The number of connections of the targets, which are in MiB for all of them.
 const TARGET_COUNT: u32 = 10_000;
-const TARGETS_MIB: [(&str, f64); 2] = [(TARGET, 60.0), (GOAL, 30.0)];
+const TARGETS_MIB: [f64; 2] = [60.0, 30.0];
 
 /// Opens `count` connections and looks at `server` meanwhile. Returns a row if the server's process is known.
 pub fn measure(server: &Running, count: u32, conclusion: &mut Vec<String>) -> Result<Option<Row>> {
@@ -26,7 +26,7 @@ pub fn measure(server: &Running, count: u32, conclusion: &mut Vec<String>) -> Re
     // The first connection makes the broker allocate memory that all connections share.
     let _first = Link::open(server.address).with_context(subject)?;
     thread::sleep(SETTLE_TIME);
-    let Some(before) = server.resident_bytes()? else { return Ok(None) };
+    let Some(before) = server.memory("VmRSS")? else { return Ok(None) };
     let start = Instant::now();
     let links = thread::scope(|scope| {
         let shares = (0..OPENER_COUNT).map(|index| (count + index) / OPENER_COUNT);
@@ -42,7 +42,7 @@ pub fn measure(server: &Running, count: u32, conclusion: &mut Vec<String>) -> Re
     })?;
     let connects_per_s = f64::from(count) / start.elapsed().as_secs_f64();
     thread::sleep(SETTLE_TIME);
-    let memory_bytes = server.resident_bytes()?.unwrap_or_default().saturating_sub(before);
+    let memory_bytes = server.memory("VmRSS")?.unwrap_or_default().saturating_sub(before);
     drop(links);
     let row = Row::default()
         .show("contender", "whose", Value::text(server.kind.text()))
@@ -61,9 +61,8 @@ fn kib(bytes: f64) -> String {
 /// Compares the memory of our node for `count` connections with the targets.
 fn judge(count: u32, memory_bytes: u64) -> Option<String> {
     let found = memory_bytes as f64 / f64::from(1 << 20);
-    let verdicts =
-        TARGETS_MIB.map(|(level, wanted)| format!("{level} {wanted} MiB: {}", verdict(found <= wanted)));
-    let text = format!("{count} idle connections: {found:.1} MiB, {}.", verdicts.join("; "));
+    let verdicts = verdicts(TARGETS_MIB, " MiB", |wanted| found <= wanted);
+    let text = format!("{count} idle connections: {found:.1} MiB, {verdicts}.");
     (count == TARGET_COUNT).then_some(text)
 }
 

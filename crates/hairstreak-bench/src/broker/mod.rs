@@ -10,17 +10,20 @@
 //! ```text
 //! benchmark -> server (a keeper's process for each broker) -> RabbitMQ | node | limit
 //!           -> sample -> client (a producer's and a consumer's process for each sample)
-//!           -> idle, hostile, restart (a fresh broker each)
+//!           -> idle, hostile, restart, paging, beside (a fresh broker each; backlog: messages that are stored)
 //!           -> report, conclusion
 //! ```
 
 pub(crate) mod amqp;
+mod backlog;
 mod benchmark;
+mod beside;
 mod client;
 mod conclusion;
 mod hostile;
 mod idle;
 mod limit;
+mod paging;
 mod plan;
 mod report;
 mod restart;

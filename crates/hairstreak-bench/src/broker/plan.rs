@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use clap::{Args, ValueEnum, value_parser};
 
+use super::backlog::{Backlog, CONNECTION_COUNT};
 use super::server::RABBITMQ_PROGRAM;
 use super::task::Flow;
 use crate::frame::{Common, chosen};
@@ -27,9 +28,12 @@ pub struct Settings {
     /// Each sync of our node and of the limit takes so much longer, such as 5ms; without RabbitMQ and starts
     #[arg(long, value_name = "TIME", value_parser = milliseconds, requires = "durable")]
     pub sync_delay: Option<u64>,
-    /// Messages of the case recovery [default: 100000; with --quick 10000]
+    /// Messages of the cases recovery and paging, in tens [default: 100000 and 300000; with --quick a tenth]
     #[arg(long = "messages", value_name = "COUNT", value_parser = value_parser!(u64).range(1..=1_000_000_000))]
-    pub recovered_count: Option<u64>,
+    pub message_count: Option<u64>,
+    /// RabbitMQ in the case paging, too, which takes many minutes with 10000000 messages
+    #[arg(long, requires = "durable", conflicts_with = "no_rival")]
+    pub rivals: bool,
     /// Only these cases [default: all but hot-queue; with --durable the durable ones]
     #[arg(long = "case", value_enum, value_delimiter = ',')]
     pub cases: Vec<CaseName>,
@@ -117,10 +121,14 @@ pub enum CaseName {
     StartQueues,
     /// Durable: start after kill -9 with messages of 1 KiB
     Recovery,
+    /// Durable: more messages of 1 KiB than the memory holds, in, start after kill -9, and out, in 1 queue and in 1,000 queues
+    Paging,
+    /// Durable: a short queue in and out beside a publisher that fills a long queue, on disk and in memory
+    BesidePaging,
 }
 
 impl CaseName {
-    /// Returns the name in reports, the sizes of bodies, and the flow of messages. Four cases have no sizes.
+    /// Returns the name in reports, the sizes of bodies, and the flow of messages. Six cases have no sizes.
     fn row(self) -> (&'static str, &'static [u32], Flow) {
         let one = Flow { queue_count: 1, producer_count: 1, consumer_count: 1, ..Flow::default() };
         let durable = Flow { is_durable: true, is_persistent: true, consumer_count: 0, ..one };
@@ -159,6 +167,8 @@ impl CaseName {
             Self::ThousandQueues => ("1000 queues", &[1024], in_flight(1000)),
             Self::StartQueues => ("start", &[], durable),
             Self::Recovery => ("recovery", &[], durable),
+            Self::Paging => ("paging", &[], durable),
+            Self::BesidePaging => ("beside paging", &[], Flow { confirm_window: Some(500), ..one }),
         }
     }
 
@@ -169,7 +179,12 @@ impl CaseName {
 
     /// Returns true if brokers keep messages on disk.
     pub fn is_durable(self) -> bool {
-        self.row().2.is_durable
+        self.row().2.is_durable || self == Self::BesidePaging
+    }
+
+    /// Returns true if one client publishes and consumes in turns.
+    pub fn is_round_trip(self) -> bool {
+        matches!(self, Self::RoundTrip | Self::BesidePaging)
     }
 
     /// The unit of the rates.
@@ -177,7 +192,7 @@ impl CaseName {
         match self {
             Self::FanOut => "deliveries/s",
             Self::RoundTrip => "round trips/s",
-            Self::OneConfirm | Self::Publishers => "confirms/s",
+            Self::OneConfirm | Self::Publishers | Self::TransientPublishers => "confirms/s",
             _ => "messages/s",
         }
     }
@@ -239,6 +254,10 @@ pub struct Plan {
     pub hostile_count: Option<u32>,
     /// Starts of a broker that was killed.
     pub starts: Vec<Start>,
+    /// Backlogs that are larger than the memory.
+    pub backlogs: Vec<Backlog>,
+    /// A short queue is measured beside a long one.
+    pub has_beside: bool,
 }
 
 /// The content of a broker that is killed and started.
@@ -246,8 +265,8 @@ pub struct Plan {
 pub enum Start {
     /// Empty durable queues.
     Queues(u32),
-    /// Messages of 1 KiB in a queue.
-    Messages(u64),
+    /// Messages of 1 KiB.
+    Messages(Backlog),
 }
 
 impl Plan {
@@ -256,7 +275,7 @@ impl Plan {
         let is_asked = |case| match case {
             CaseName::HotQueue => settings.cases.contains(&case),
             _ if case.is_durable() != settings.durable => false,
-            CaseName::StartQueues | CaseName::Recovery if settings.sync_delay.is_some() => false,
+            _ if case.row().1.is_empty() && settings.sync_delay.is_some() => false,
             _ => settings.cases.is_empty() || settings.cases.contains(&case),
         };
         let mut scenarios = Vec::new();
@@ -280,8 +299,13 @@ impl Plan {
         }
         let is_quick = settings.common.quick;
         let queues = Start::Queues(if is_quick { 500 } else { 5_000 });
-        let count = settings.recovered_count.unwrap_or(if is_quick { 10_000 } else { 100_000 });
-        let starts = [(CaseName::StartQueues, queues), (CaseName::Recovery, Start::Messages(count))];
+        let backlog = |count: u64, queue_count| {
+            let count = settings.message_count.unwrap_or(if is_quick { count / 10 } else { count });
+            Backlog { message_count: count.next_multiple_of(CONNECTION_COUNT.into()), queue_count }
+        };
+        let recovery = Start::Messages(backlog(100_000, 1));
+        let starts = [(CaseName::StartQueues, queues), (CaseName::Recovery, recovery)];
+        let paged: &[u32] = if is_asked(CaseName::Paging) { &[1, 1_000] } else { &[] };
         let connection_count = settings.connection_count.unwrap_or(if is_quick { 1000 } else { 10_000 });
         let sample_ms = settings.sample_ms.unwrap_or(if is_quick { 250 } else { 1000 });
         Self {
@@ -291,13 +315,15 @@ impl Plan {
             connection_count: is_asked(CaseName::Connections).then_some(connection_count),
             hostile_count: is_asked(CaseName::Hostile).then_some(connection_count),
             starts: starts.into_iter().filter(|(case, _)| is_asked(*case)).map(|(_, start)| start).collect(),
+            backlogs: paged.iter().map(|&queue_count| backlog(300_000, queue_count)).collect(),
+            has_beside: is_asked(CaseName::BesidePaging),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Plan, Start};
+    use super::{Backlog, Plan, Start};
     use crate::frame::parse;
 
     fn plan(options: &str) -> Plan {
@@ -355,10 +381,14 @@ mod tests {
         ];
         assert_eq!(texts(&plan), expected);
         assert_eq!((plan.connection_count, plan.hostile_count), (None, None));
-        assert_eq!(plan.starts, [Start::Queues(5_000), Start::Messages(100_000)]);
-        let delayed = self::plan("--durable --sync-delay 5ms --case one-queue,recovery");
+        let backlog = |message_count, queue_count| Backlog { message_count, queue_count };
+        assert_eq!(plan.starts, [Start::Queues(5_000), Start::Messages(backlog(100_000, 1))]);
+        assert_eq!(plan.backlogs, [backlog(300_000, 1), backlog(300_000, 1_000)]);
+        let delayed = self::plan("--durable --sync-delay 5ms --case one-queue,recovery,paging,beside-paging");
         assert_eq!((texts(&delayed), delayed.starts), (vec!["1 queue 1 KiB".to_owned()], vec![]));
-        assert_eq!(self::plan("--durable --case recovery --messages 7").starts, [Start::Messages(7)]);
+        assert!(plan.has_beside && !delayed.has_beside && delayed.backlogs.is_empty());
+        let recovery = self::plan("--durable --case recovery --messages 7");
+        assert_eq!((recovery.starts, recovery.backlogs), (vec![Start::Messages(backlog(10, 1))], vec![]));
     }
 
     #[test]

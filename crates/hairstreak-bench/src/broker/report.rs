@@ -4,6 +4,7 @@ use super::plan::{Scenario, size_text};
 use super::sample::{BROKER, DiskUse, Sample};
 use super::server::ServerKind;
 use super::timing::PERCENTILES;
+use crate::frame::disk::DiskSpeed;
 use crate::frame::usage::Usage;
 use crate::frame::{Row, Spread, Table, Value, rate, short};
 
@@ -35,11 +36,8 @@ impl Evidence {
 
     /// Returns the bytes that the device writes for each byte of a publish.
     pub fn written_per_byte(&self) -> Option<Spread> {
-        self.disk_use(|disk| Some(disk.device_bytes? as f64 / disk.wire_bytes as f64))
-    }
-
-    fn disk_use(&self, of: impl Fn(DiskUse) -> Option<f64>) -> Option<Spread> {
-        Spread::of(self.samples.iter().filter_map(|sample| of(sample.disk?)))
+        let ratio = |disk: DiskUse| Some(disk.device_bytes? as f64 / disk.wire_bytes as f64);
+        Spread::of(self.samples.iter().filter_map(|sample| ratio(sample.disk?)))
     }
 
     /// Returns the cost of a message in the processes of a role.
@@ -160,19 +158,14 @@ fn costs(evidence: &Evidence) -> Vec<Row> {
 /// The disk's part of the samples, where messages go there.
 fn disk(evidence: &Evidence) -> Option<Row> {
     evidence.samples.first()?.disk?;
-    let times = |ratio| format!("{ratio:.2}");
-    let per_s = |rate| format!("{rate:.0}");
-    let show = |of: fn(DiskUse) -> f64, format: fn(f64) -> String| {
-        Value::spread(evidence.disk_use(|disk| Some(of(disk))), format)
-    };
-    let row = of_contender(evidence)
-        .show("n", "n", Value::count(evidence.samples.len()))
-        .show("device_per_wire", "device/wire", Value::spread(evidence.written_per_byte(), times))
-        .show("sync_us", "sync us", show(|disk| disk.speed.sync_us, per_s))
-        .show("write_mib_per_s", "writes MiB/s", show(|disk| disk.speed.write_mib_per_s, per_s))
-        .show("read_mib_per_s", "reads MiB/s", show(|disk| disk.speed.read_mib_per_s, per_s))
-        .show("are_cached", "files cached", Value::other(true, "yes"));
-    Some(row)
+    let speeds: Vec<_> = evidence.samples.iter().filter_map(|sample| Some(sample.disk?.speed)).collect();
+    let written = Value::spread(evidence.written_per_byte(), |ratio| format!("{ratio:.2}"));
+    let row = of_contender(evidence).show("n", "n", Value::count(evidence.samples.len())).show(
+        "device_per_wire",
+        "device/wire",
+        written,
+    );
+    Some(DiskSpeed::show(&speeds, row, true))
 }
 
 fn latencies(evidence: &Evidence) -> Option<Row> {

@@ -10,7 +10,7 @@ use std::{env, thread};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::amqp::{AmqpError, Link};
+use super::amqp::Link;
 use super::client::Block;
 use super::plan::{CaseName, Scenario};
 use super::server::Running;
@@ -117,7 +117,7 @@ impl Subject {
     fn run(&self, flow: Flow) -> Result<Sample> {
         let subject = || self.to_string();
         let mut topology = Link::open(self.server.address).with_context(subject)?;
-        declare(&mut topology, &flow).with_context(subject)?;
+        flow.declare(&mut topology).with_context(subject)?;
         let speed = self.probe.as_ref().map(|probe| probe.measure()).transpose().with_context(subject)?;
         let written = || written_bytes(&env::temp_dir());
         let before = written();
@@ -129,7 +129,7 @@ impl Subject {
             sample.disk = Some(DiskUse { speed, wire_bytes: sample.count * message_size, device_bytes });
         }
         let mut queues = 0..flow.queue_count;
-        if flow.is_durable && flow.consumer_count == 0 {
+        if flow.consumer_count == 0 {
             let counts = queues.clone().map(|queue| topology.count_messages(&queue_name(queue)));
             let counts: Vec<u32> = counts.collect::<Result<_, _>>().with_context(subject)?;
             let found: u64 = counts.into_iter().map(u64::from).sum();
@@ -148,7 +148,7 @@ impl Subject {
             let task = Task { role, address: self.server.address, flow, cores };
             processes.start(role, Command::new, "broker-client", &task)
         };
-        let is_round_trip = self.scenario.case == CaseName::RoundTrip;
+        let is_round_trip = self.scenario.case.is_round_trip();
         if !is_round_trip && flow.consumer_count > 0 {
             start(&mut processes, Role::Consumer)?;
             if let (role, None) = processes.next_answer()? {
@@ -191,20 +191,4 @@ impl fmt::Display for Subject {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}, {}", self.scenario, self.server.kind.text())
     }
-}
-
-/// Declares the exchange and its queues, the latter empty.
-fn declare(topology: &mut Link, flow: &Flow) -> Result<(), AmqpError> {
-    let (exchange, kind) = flow.exchange();
-    topology.declare_exchange(exchange, kind)?;
-    for index in 0..flow.queue_count {
-        let queue = queue_name(index);
-        topology.delete_queue(&queue)?;
-        match flow.is_durable {
-            true => topology.declare_durable_queue(&queue)?,
-            false => topology.declare_queue(&queue)?,
-        }
-        topology.bind(&queue, exchange, &flow.routing_key(index))?;
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
+use super::amqp::{AmqpError, Link};
 use super::timing::{Histogram, Latency};
 use crate::frame::cores::CoreRange;
 use crate::frame::processes;
@@ -22,7 +23,7 @@ pub enum Role {
     Producer,
     /// Consumes.
     Consumer,
-    /// Publishes one message and consumes it before it publishes the next.
+    /// Publishes one message, or a window of them, and consumes it before it publishes the next.
     RoundTrip,
 }
 
@@ -54,13 +55,15 @@ pub struct Flow {
     pub producer_count: u32,
     /// Connections that consume, likewise.
     pub consumer_count: u32,
-    /// Publishes that may be without their confirm; `None`: no confirms.
+    /// Publishes that may be without their confirm, or messages of a round trip; `None`: no confirms, and one message.
     pub confirm_window: Option<u32>,
     /// Deliveries that are acknowledged at once; `None`: by the broker as it sends them.
     pub ack_each: Option<u32>,
+    /// Consumers take the messages that are in the queues, and no marker comes.
+    pub is_stored: bool,
     /// Published messages a second, each batch with the time at which it was due; `None`: as many as the socket takes.
     pub rate_per_s: Option<f64>,
-    /// Time in which a producer publishes, in seconds.
+    /// Time in which a producer publishes, and in which consumers take stored messages, in seconds.
     pub duration_s: f64,
     /// The most messages that a connection publishes.
     pub message_count_max: u64,
@@ -83,10 +86,36 @@ impl Flow {
         format!("key.{:0digit_count$}", if self.is_fanout { 0 } else { index })
     }
 
+    /// Declares the exchange and its queues, the latter empty.
+    pub fn declare(&self, link: &mut Link) -> Result<(), AmqpError> {
+        let (exchange, kind) = self.exchange();
+        link.declare_exchange(exchange, kind)?;
+        for index in 0..self.queue_count {
+            let queue = queue_name(index);
+            link.delete_queue(&queue)?;
+            match self.is_durable {
+                true => link.declare_durable_queue(&queue)?,
+                false => link.declare_queue(&queue)?,
+            }
+            link.bind(&queue, exchange, &self.routing_key(index))?;
+        }
+        Ok(())
+    }
+
     /// Returns the numbers of the queues to which producer `number` publishes.
     pub fn queues_of(&self, number: u32) -> impl Iterator<Item = u32> {
         let end = if self.is_fanout { 1 } else { self.queue_count };
         (number % self.queue_count..end).step_by(self.producer_count as usize)
+    }
+
+    /// Returns the numbers of the queues that consumer `number` consumes.
+    pub fn consumed_queues(&self, number: u32) -> impl Iterator<Item = u32> {
+        (number % self.queue_count..self.queue_count).step_by(self.consumer_count as usize)
+    }
+
+    /// Returns the number of messages that all producers publish at most.
+    pub fn count_max(&self) -> u64 {
+        self.message_count_max * u64::from(self.producer_count)
     }
 }
 

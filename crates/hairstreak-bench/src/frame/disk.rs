@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use rustix::fs::{Advice, fadvise, major, minor};
 
-use super::Spread;
+use super::{Row, Spread, Value};
 
 const PROBE_SIZE: usize = 64 << 20;
 const SYNC_COUNT: usize = 50;
@@ -27,6 +27,24 @@ pub struct DiskSpeed {
     pub write_mib_per_s: f64,
     /// MiB a second of sequential reads of pages that are not cached by this system.
     pub read_mib_per_s: f64,
+}
+
+impl DiskSpeed {
+    /// Adds the speeds of several samples to a row, and whether the files were in the page cache of this system.
+    #[must_use]
+    pub fn show(speeds: &[DiskSpeed], row: Row, are_cached: bool) -> Row {
+        let spread = |of: fn(&DiskSpeed) -> f64| {
+            Value::spread(Spread::of(speeds.iter().map(of)), |speed| format!("{speed:.0}"))
+        };
+        row.show("sync_us", "sync us", spread(|speed| speed.sync_us))
+            .show("write_mib_per_s", "writes MiB/s", spread(|speed| speed.write_mib_per_s))
+            .show("read_mib_per_s", "reads MiB/s", spread(|speed| speed.read_mib_per_s))
+            .show(
+                "are_cached",
+                "files cached",
+                Value::other(are_cached, if are_cached { "yes" } else { "no" }),
+            )
+    }
 }
 
 /// A file without a name, which measures its disk.
@@ -76,6 +94,17 @@ pub fn create_zeroed(path: &Path, size: usize) -> io::Result<File> {
     Ok(file)
 }
 
+/// Returns the MiB a second of sequential writes into a new file with a sync behind them. The file is removed.
+pub fn new_file_rate(directory: &Path, size: usize) -> io::Result<f64> {
+    let path = directory.join(format!("hairstreak-bench-written-{}", std::process::id()));
+    let file = File::create(&path)?;
+    fs::remove_file(path)?;
+    let (start, part) = (Instant::now(), vec![1; PART_SIZE]);
+    (0..size).step_by(PART_SIZE).try_for_each(|offset| file.write_all_at(&part, offset as u64))?;
+    file.sync_all()?;
+    Ok(size.next_multiple_of(PART_SIZE) as f64 / MIB / start.elapsed().as_secs_f64())
+}
+
 /// Removes the pages of a file from the page cache.
 fn evict(file: &File) -> io::Result<()> {
     // Pages that are not on the disk would stay.
@@ -104,7 +133,8 @@ pub fn read_uncached(directory: &Path) -> io::Result<(u64, f64)> {
     Ok((total, elapsed_s))
 }
 
-fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the paths of all files below a directory.
+pub fn files_below(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

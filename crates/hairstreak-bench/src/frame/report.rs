@@ -42,10 +42,11 @@ impl Value {
         Value::optional(figure.into(), format)
     }
 
-    /// Median and extremes, which `format` writes for people.
+    /// Median and extremes, which `format` writes for people. Extremes that read alike are left out.
     pub fn spread(spread: impl Into<Option<Spread>>, format: impl Fn(f64) -> String) -> Value {
-        Value::optional(spread.into(), |Spread { median, min, max }| {
-            format!("{} [{}-{}]", format(median), format(min), format(max))
+        Value::optional(spread.into(), |Spread { median, min, max }| match (format(min), format(max)) {
+            (min, max) if min == max => format(median),
+            (min, max) => format!("{} [{min}-{max}]", format(median)),
         })
     }
 

@@ -5,7 +5,8 @@
 //! a marker, recognised by its size. A message of another size than was published is an error, so that a count is a
 //! count of whole messages.
 
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
+use std::time::Duration;
 
 use hairstreak_wire::amqp::{DecodeError, FrameError, FrameKind, decode_frame};
 
@@ -13,13 +14,18 @@ use super::methods::*;
 
 /// Larger than any frame, and small enough for a cache.
 const SIZE: usize = 256 * 1024;
+/// The longest wait for a broker that neither sends nor takes bytes.
+pub const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// The end of a conversation with a broker.
 #[derive(Debug, thiserror::Error)]
 pub enum AmqpError {
     /// The socket failed.
     #[error("the connection failed")]
-    Io(#[from] io::Error),
+    Io(#[source] io::Error),
+    /// A read or a write took longer than the socket may wait, which is no time for a socket that does not block.
+    #[error("the broker neither sends nor takes bytes for {} s", SILENCE_MAX.as_secs())]
+    Silent,
     /// The broker closed the connection without a word.
     #[error("the broker ended the connection")]
     Ended,
@@ -51,6 +57,15 @@ pub enum AmqpError {
     /// A refusal, or a confirm of a message that was not published, or was confirmed.
     #[error("the broker {0}")]
     Confirm(String),
+}
+
+impl From<io::Error> for AmqpError {
+    fn from(error: io::Error) -> AmqpError {
+        match error.kind() {
+            ErrorKind::WouldBlock => AmqpError::Silent,
+            _ => AmqpError::Io(error),
+        }
+    }
 }
 
 impl AmqpError {

@@ -7,15 +7,13 @@ use hairstreak_wire::amqp::{FieldValue, FrameKind, connection, decode_frame, que
 
 use super::encode::Argument::{self, Long, Short, U8, U16, U32};
 use super::encode::{EMPTY_TABLE, push_method};
-use super::input::{AmqpError, ReadBuffer};
+use super::input::{AmqpError, ReadBuffer, SILENCE_MAX};
 use super::methods::*;
 
 const RESPONSE: &[u8] = b"\0guest\0guest";
 const PASSIVE: u8 = 1;
 const DURABLE: u8 = 2;
 const NO_ACK: u8 = 2;
-/// A consumer tag as long as the tags that brokers make up.
-const CONSUMER_TAG: &str = "hairstreak-bench-consumer";
 /// Enough for handshakes and answers; a consumer brings a larger one.
 const ANSWER_SIZE: usize = FRAME_SIZE_MAX;
 
@@ -53,6 +51,8 @@ impl Link {
     fn open_with(address: SocketAddr, input: ReadBuffer, virtual_host: &str) -> Result<Link, AmqpError> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(SILENCE_MAX))?;
+        stream.set_write_timeout(Some(SILENCE_MAX))?;
         Self::log_in(stream, input, EMPTY_TABLE, virtual_host)
     }
 }
@@ -140,9 +140,16 @@ impl<S: Read + Write> Link<S> {
 
     /// Becomes a consumer of a queue.
     pub fn consume(&mut self, queue: &str, is_auto_ack: bool) -> Result<(), AmqpError> {
+        self.ask_to_consume(queue, 0, is_auto_ack)?;
+        self.answer(BASIC_CONSUME + 1).map(drop)
+    }
+
+    /// Asks to be consumer `number` of this channel, of a queue. The answer comes among the deliveries of other consumers.
+    pub fn ask_to_consume(&mut self, queue: &str, number: u32, is_auto_ack: bool) -> Result<(), AmqpError> {
+        // As long as the tags that brokers make up.
+        let tag = format!("hairstreak-bench-{number:08}");
         let bits = U8(if is_auto_ack { NO_ACK } else { 0 });
-        let arguments = [U16(0), Short(queue), Short(CONSUMER_TAG), bits, EMPTY_TABLE];
-        self.call(BASIC_CONSUME, &arguments).map(drop)
+        self.send(CHANNEL, BASIC_CONSUME, &[U16(0), Short(queue), Short(&tag), bits, EMPTY_TABLE])
     }
 
     /// Asks for confirms.

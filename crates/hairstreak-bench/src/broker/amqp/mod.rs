@@ -18,6 +18,6 @@ pub use encode::{
     Argument, EMPTY_TABLE, push_body, push_method, push_persistent, push_publish, push_publish_head,
     push_publish_to_all,
 };
-pub use input::{AmqpError, MARKER, ReadBuffer, Visitor, Walk, frame_size};
+pub use input::{AmqpError, MARKER, ReadBuffer, SILENCE_MAX, Visitor, Walk, frame_size};
 pub use link::Link;
 pub use methods::*;

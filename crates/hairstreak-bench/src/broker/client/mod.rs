@@ -9,5 +9,5 @@
 mod process;
 mod producer;
 
-pub use process::take_part;
+pub use process::{open, take_part, work};
 pub use producer::{Block, publish};

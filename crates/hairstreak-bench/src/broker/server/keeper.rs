@@ -1,5 +1,5 @@
-//! The keeper: starts a broker, answers, and ends the broker when its own standard input ends. At the line `restart` it kills the
-//! broker and starts it again. It alone knows how each broker is configured.
+//! The keeper: starts a broker, answers, and ends the broker when its own standard input ends. At a line with a [`Loss`] it kills the
+//! broker, destroys files and starts the broker again. It alone knows how each broker is configured.
 //!
 //! - Our node is `hairstreak serve` from beside this program.
 //! - RabbitMQ is as Debian's package has it, without plugins. Directory, ports, port mapper, node name, configuration and
@@ -13,7 +13,7 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{self, Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -26,9 +26,9 @@ use rustix::time::Timespec;
 
 use super::super::amqp::Link;
 use super::super::limit;
-use super::running::{Durable, RESTART, Restart, Running, ServerKind, ServerTask};
+use super::running::{Durable, Loss, Restart, Running, ServerKind, ServerTask};
 use crate::frame::cores::keep_to_range;
-use crate::frame::disk::read_uncached;
+use crate::frame::disk::{files_below, read_uncached};
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// The node's program, beside this one.
@@ -52,6 +52,12 @@ const PORTS: Range<u16> = 10_000..30_000;
 /// The most bytes of a failed broker's output that an error shows.
 const OUTPUT_SIZE_MAX: usize = 2000;
 const OUTPUT: &str = "output";
+/// Suffix of a segment of our node, and the name of its checkpoint.
+pub const SEGMENT: &str = "segment";
+const CHECKPOINT: &str = "checkpoint";
+/// The last bytes of a sealed segment, which begin with the magic bytes of its footer.
+const TRAILER_SIZE: u64 = 512;
+const FOOTER_MAGIC: &[u8; 4] = b"HFtr";
 
 /// Returns whether `program` is there to be started.
 pub fn is_installed(program: &str) -> bool {
@@ -88,8 +94,8 @@ pub fn keep(task: &str) -> Result<()> {
     tell(&answer)?;
     // An error is an end, too: the benchmark that needs the broker is gone.
     for line in io::stdin().lines().map_while(Result::ok) {
-        ensure!(line == RESTART, "a keeper was told {line:?}");
-        broker.restart(&mut answer)?;
+        let loss = serde_json::from_str(&line).with_context(|| format!("a keeper was told {line:?}"))?;
+        broker.restart(&mut answer, loss)?;
         tell(&answer)?;
     }
     Ok(())
@@ -101,11 +107,12 @@ fn start_node(task: &ServerTask) -> Result<(Running, Broker)> {
     let (address, http) = (free_address(LOOPBACK)?, free_address(LOOPBACK)?);
     let listeners = [("http", http), ("metrics", free_address(LOOPBACK)?), ("amqp", address)];
     let tables = listeners.map(|(table, address)| format!("[{table}]\nbind = [\"tcp://{address}\"]\n"));
-    // The loops belong to the last table.
+    // Loops and memory belong to the last table.
     let loops = task.loop_count.map(|count| format!("loops = {count}\n")).unwrap_or_default();
+    let memory = task.memory_bytes.map(|bytes| format!("memory_watermark = {bytes}\n")).unwrap_or_default();
     let durable = |Durable { sync_delay_ms }| format!("store_sync_delay_ms = {sync_delay_ms}\n");
     let store = task.durable.map(durable).unwrap_or_default();
-    let configuration = broker.write("node.toml", &(store + &tables.concat() + &loops))?;
+    let configuration = broker.write("node.toml", &(store + &tables.concat() + &loops + &memory))?;
     let program = env::current_exe()?.with_file_name(NODE_PROGRAM);
     let mut command = Command::new(&program);
     // The directory and the services are not measured here.
@@ -227,16 +234,18 @@ impl Broker {
     }
 
     /// Kills the broker and starts it again. None of its files is in the page cache then. `answer` has the new process and the times.
-    fn restart(&mut self, answer: &mut Running) -> Result<()> {
+    fn restart(&mut self, answer: &mut Running, loss: Loss) -> Result<()> {
         let (command, child) = self.children.last_mut().context("no process of a broker")?;
         child.kill()?;
         child.wait()?;
         let data = answer.data.as_deref().context("a broker that keeps nothing")?;
+        let lost_count = destroy(data, loss).context("the files of a broker")?;
         let (data_bytes, read_s) = read_uncached(data).context("the files of a broker")?;
         let start = Instant::now();
         *child = command.spawn().with_context(|| format!("cannot start {}", program_of(command)))?;
         answer.process_id = Some(self.await_answer(answer.address, RESTART_TIME_MAX)?);
-        answer.restart = Some(Restart { start_s: start.elapsed().as_secs_f64(), data_bytes, read_s });
+        let start_s = start.elapsed().as_secs_f64();
+        answer.restart = Some(Restart { start_s, data_bytes, read_s, lost_count });
         Ok(())
     }
 
@@ -278,6 +287,34 @@ impl Drop for Broker {
     }
 }
 
+/// Destroys the files of a loss, and returns their number. docs/format.md has their bytes.
+fn destroy(data: &Path, loss: Loss) -> io::Result<u64> {
+    let mut count = 0;
+    for path in files_below(data)? {
+        let is_segment = path.extension().is_some_and(|extension| extension == SEGMENT);
+        let is_checkpoint = path.file_stem().is_some_and(|stem| stem == CHECKPOINT);
+        if is_segment && loss != Loss::Nothing {
+            count += u64::from(clear_footer(&File::options().read(true).write(true).open(path)?)?);
+        } else if is_checkpoint && loss == Loss::Index {
+            fs::remove_file(path)?;
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
+/// Clears the magic bytes of a segment's footer. Returns whether there is a footer.
+fn clear_footer(segment: &File) -> io::Result<bool> {
+    let Some(place) = segment.metadata()?.len().checked_sub(TRAILER_SIZE) else { return Ok(false) };
+    let mut magic = [0; FOOTER_MAGIC.len()];
+    segment.read_exact_at(&mut magic, place)?;
+    if magic != *FOOTER_MAGIC {
+        return Ok(false);
+    }
+    segment.write_all_at(&[0; FOOTER_MAGIC.len()], place)?;
+    Ok(true)
+}
+
 fn program_of(command: &Command) -> Cow<'_, str> {
     command.get_program().to_string_lossy()
 }
@@ -305,4 +342,38 @@ fn free_address(host: IpAddr) -> Result<SocketAddr> {
         }
     }
     bail!("no free port")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_destroys_derived_bytes_and_nothing_else() {
+        let data = env::temp_dir().join(format!("hairstreak-bench-loss-{}", process::id()));
+        let messages = data.join("messages");
+        let (sealed, active) = (messages.join("00000001.segment"), messages.join("00000002.segment"));
+        let check = |loss, destroyed_count, left: &[&str]| {
+            fs::create_dir_all(&messages).unwrap();
+            let mut segment = vec![7; 2048];
+            fs::write(&active, &segment).unwrap();
+            segment[1536..1540].copy_from_slice(FOOTER_MAGIC);
+            fs::write(&sealed, &segment).unwrap();
+            for name in ["checkpoint", "checkpoint.old", "other"] {
+                fs::write(messages.join(name), "a").unwrap();
+            }
+            assert_eq!(destroy(&data, loss).unwrap(), destroyed_count);
+            let mut paths = files_below(&messages).unwrap();
+            paths.sort();
+            let names = paths.iter().map(|path| path.file_name().unwrap().to_str().unwrap());
+            assert_eq!(names.collect::<Vec<_>>(), [&["00000001.segment", "00000002.segment"], left].concat());
+            segment[1536..1540].copy_from_slice(if loss == Loss::Nothing { FOOTER_MAGIC } else { &[0; 4] });
+            assert!(fs::read(&sealed).unwrap() == segment && fs::read(&active).unwrap() == [7; 2048]);
+        };
+        let derived = ["checkpoint", "checkpoint.old", "other"];
+        check(Loss::Nothing, 0, &derived);
+        check(Loss::Footers, 1, &derived);
+        check(Loss::Index, 3, &["other"]);
+        fs::remove_dir_all(data).unwrap();
+    }
 }

@@ -13,5 +13,5 @@
 mod keeper;
 mod running;
 
-pub use keeper::{RABBITMQ_PROGRAM, is_installed, keep};
-pub use running::{Durable, Restart, Running, ServerKind, ServerTask};
+pub use keeper::{RABBITMQ_PROGRAM, SEGMENT, is_installed, keep};
+pub use running::{Durable, Loss, Restart, Running, ServerKind, ServerTask};

@@ -42,8 +42,27 @@ impl ServerKind {
     }
 }
 
-/// The line that restarts a broker.
-pub const RESTART: &str = "restart";
+/// The derived files of our node that are destroyed between a kill and the next start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Loss {
+    /// None.
+    Nothing,
+    /// The footers of segments.
+    Footers,
+    /// The footers and all checkpoints.
+    Index,
+}
+
+impl Loss {
+    /// The words behind the name of a start in reports.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Nothing => "",
+            Self::Footers => ", without footers",
+            Self::Index => ", without footers and checkpoints",
+        }
+    }
+}
 
 /// How a broker keeps messages on disk.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -68,6 +87,8 @@ pub struct Restart {
     pub data_bytes: u64,
     /// Time in which the benchmark read them, in seconds.
     pub read_s: f64,
+    /// Footers and checkpoints that were destroyed before.
+    pub lost_count: u64,
 }
 
 /// The broker to keep, and its settings.
@@ -83,7 +104,7 @@ pub struct ServerTask {
     pub rabbitmq: String,
     /// The address that RabbitMQ listens on. Unless it is a loopback address, every client that reaches it may log in.
     pub host: IpAddr,
-    /// Bytes at which RabbitMQ stops publishers; `None`: as Debian's package has it.
+    /// Bytes at which the broker stops publishers; `None`: its own choice.
     pub memory_bytes: Option<u64>,
     /// Our node and the limit keep messages on disk; `None`: in memory. RabbitMQ has a disk always.
     pub durable: Option<Durable>,
@@ -122,10 +143,11 @@ impl Running {
         Ok(Running { keeper: Some(keeper), ..running })
     }
 
-    /// Kills the broker, starts it again and waits until the broker answers. Returns its times.
-    pub fn restart(&mut self) -> Result<Restart> {
+    /// Kills the broker, starts it again after a loss and waits until the broker answers. Returns its times.
+    pub fn restart(&mut self, loss: Loss) -> Result<Restart> {
         let keeper = self.keeper.as_mut().context("the broker was not started by this benchmark")?;
-        writeln!(keeper.input.as_mut().context("a keeper")?, "{RESTART}").context("a keeper")?;
+        let input = keeper.input.as_mut().context("a keeper")?;
+        writeln!(input, "{}", serde_json::to_string(&loss)?).context("a keeper")?;
         let Running { process_id, restart, .. } = keeper.answer(self.kind)?;
         (self.process_id, self.restart) = (process_id, restart);
         restart.context("a broker that was not started again")
@@ -141,9 +163,9 @@ impl Running {
         self.process_id.map(usage).transpose().context("the process of a broker")
     }
 
-    /// Returns the bytes in memory, if the process is known.
-    pub fn resident_bytes(&self) -> Result<Option<u64>> {
-        self.process_id.map(|id| status_bytes(id, "VmRSS")).transpose().context("the process of a broker")
+    /// Returns a figure of `/proc/PID/status` in bytes, if the process is known: `VmRSS`, or its peak `VmHWM`.
+    pub fn memory(&self, figure: &str) -> Result<Option<u64>> {
+        self.process_id.map(|id| status_bytes(id, figure)).transpose().context("the process of a broker")
     }
 }
 

@@ -100,7 +100,7 @@ impl Publisher {
     fn take_confirms(&mut self) -> Result<bool> {
         let Link { stream, input, .. } = &mut self.link;
         match input.fill(&mut Once(stream)) {
-            Err(AmqpError::Io(error)) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(AmqpError::Silent) => return Ok(false),
             filled => filled?,
         }
         let before = self.confirms.count;
