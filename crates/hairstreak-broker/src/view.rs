@@ -2,7 +2,7 @@
 
 use hairstreak_wire::amqp::{EncodedTable, FieldTable};
 
-use crate::queue::{Capacity, QueueKind};
+use crate::queue::{Capacity, Durability, QueueKind};
 use crate::stats::{ChannelStats, ExchangeStats, QueueStats};
 use crate::vhost::{ChannelId, ConnectionId};
 
@@ -62,6 +62,8 @@ pub struct QueueStorage {
     pub paged: u64,
     /// The bytes of their bodies.
     pub paged_bytes: u64,
+    /// Durability of persistent messages that arrive now, by the arguments, the policies, and the node's data directory.
+    pub durability: Durability,
 }
 
 /// The policies that apply to a queue.

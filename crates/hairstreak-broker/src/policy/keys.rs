@@ -4,7 +4,7 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, SHORT_STRING_SIZE_MAX};
 
 use super::apply_to::PolicyError;
 use crate::erlang;
-use crate::queue::QueueKind;
+use crate::queue::{Durability, QueueKind};
 
 /// One setting.
 pub(super) struct Key {
@@ -63,6 +63,7 @@ const KEYS: &[Key] = keys! {
     "queue-leader-locator" users QUORUM |value| is_word(value, &["client-local", "balanced", "random", "least-leaders"]), "is not a valid queue leader locator value";
     "queue-master-locator" users CLASSIC |value| is_word(value, &["client-local", "min-masters", "random"]), "invalid queue-master-locator value";
     "initial-cluster-size" users STREAM is_count, "is not a valid cluster size";
+    "durability" all CLASSIC |value| Durability::of(value).is_some(), "is not a valid durability: memory, written or synced";
     "federation-upstream" users BOTH is_text, "is not a valid federation upstream name";
     "federation-upstream-set" users BOTH is_text, "is not a valid federation upstream set name";
     "federation-upstream-pattern" users BOTH is_text, "is not a valid federation upstream pattern name";

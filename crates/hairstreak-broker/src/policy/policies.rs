@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use hairstreak_wire::amqp::FieldTable;
+use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
 use super::apply_to::ObjectKind;
 use super::keys::Scope;
@@ -157,6 +157,11 @@ impl Applied {
     /// The name of the operators' policy.
     pub(crate) fn operator_name(&self) -> Option<String> {
         self.operator.as_ref().map(|policy| policy.name().to_owned())
+    }
+
+    /// A setting of the operators' policy.
+    pub(crate) fn operator_setting(&self, name: &str) -> Option<&FieldValue> {
+        self.operator.as_ref()?.definition().get(name)
     }
 
     /// The settings of both.

@@ -6,6 +6,7 @@ use std::fmt::Display;
 
 use hairstreak_wire::amqp::{EncodedTable, FieldTable, FieldValue, ReplyCode, SHORT_STRING_SIZE_MAX};
 
+use super::durability::{DURABILITY, Durability};
 use super::kind::QueueKind;
 use crate::message::EXPIRY_MS_MAX;
 use crate::refusal::Refusal;
@@ -35,7 +36,7 @@ macro_rules! arguments {
     };
 }
 
-/// Every argument of a queue that RabbitMQ 3.10 to 4 knows. Other arguments have no effect, and are accepted.
+/// Every argument of a queue that RabbitMQ 3.10 to 4 knows, and `x-durability`. Other arguments have no effect, and are accepted.
 const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-expires" BOTH check_expires,
     "x-message-ttl" BOTH check_message_ttl,
@@ -58,6 +59,7 @@ const QUEUE_ARGUMENTS: &[Argument] = arguments! {
     "x-consumer-timeout" BOTH check_count,
     "x-queue-leader-locator" BOTH |value, _| check_word(value, &["client-local", "balanced", "random", "least-leaders"], "invalid_queue_locator_arg"),
     "x-queue-master-locator" CLASSIC check_text,
+    DURABILITY BOTH check_durability,
     "x-max-age" STREAM check_text,
     "x-stream-max-segment-size-bytes" STREAM check_count,
     "x-stream-filter-size-bytes" STREAM check_count,
@@ -235,6 +237,30 @@ fn check_max_priority(value: &FieldValue, arguments: &FieldTable) -> Result<(), 
         0..=255 => Ok(()),
         priority => Err(format!("{{max_value_exceeded,{priority}}}")),
     }
+}
+
+fn check_durability(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {
+    check_supported(value, "durability", &Durability::NAMES)?;
+    let is_synced = Durability::of(value) == Some(Durability::Synced);
+    let is_quorum = QueueKind::of(arguments) == Some(QueueKind::Quorum);
+    if is_synced || !is_quorum { Ok(()) } else { Err("\"quorum queues are always 'synced'\"".to_owned()) }
+}
+
+/// Checks that a queue can have the durability in its arguments. `has_log`: the host has a message log.
+pub(crate) fn check_durability_of(
+    all: &EncodedTable,
+    (is_durable, has_log): (bool, bool),
+    queue: &dyn Display,
+) -> Result<(), Refusal> {
+    let arguments = known_arguments(all);
+    let durability = arguments.get(DURABILITY).and_then(Durability::of).unwrap_or(Durability::Memory);
+    let lacks = match durability {
+        Durability::Memory => return Ok(()),
+        _ if !is_durable => "a durable queue that is not exclusive",
+        _ if !has_log => "a data directory, and the node has none",
+        _ => return Ok(()),
+    };
+    Err(invalid(DURABILITY, queue, &format!("\"'{}' needs {lacks}\"", durability.name())))
 }
 
 fn check_group_size(value: &FieldValue, arguments: &FieldTable) -> Result<(), String> {

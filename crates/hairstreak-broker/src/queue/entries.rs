@@ -226,6 +226,8 @@ pub(crate) struct Entry {
     pub(crate) return_count: u16,
     /// The list of the queue that holds the message.
     pub(crate) priority: u8,
+    /// The message log has the message in this place.
+    pub(crate) is_logged: bool,
 }
 
 const _: () = assert!(size_of::<Entry>() == 24);

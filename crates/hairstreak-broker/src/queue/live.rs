@@ -7,7 +7,8 @@ use super::capacity::Capacity;
 use super::consumer::Consumers;
 use super::counts::QueueCounts;
 use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
-use super::entries::NEVER;
+use super::durability::Durability;
+use super::entries::{Entry, NEVER};
 use super::kind::{QUEUE_TYPE, QueueKind};
 use super::ready::Ready;
 use super::rotation::Rotation;
@@ -70,7 +71,7 @@ impl Queue {
         now: u64,
     ) -> Queue {
         let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
-        let settings = Settings::of(&arguments, &policies.effective());
+        let settings = Settings::of(&arguments, &policies);
         Queue {
             ready: Ready::new(priority_max.clamp(0, 255) as u8),
             rotation: Rotation::default(),
@@ -101,10 +102,23 @@ impl Queue {
         self.declaration.log_id
     }
 
-    /// Returns true if the message log has messages of this kind.
+    /// Returns true if the message log has a message of the queue, and the queue is not deleted.
     #[inline]
-    pub(crate) fn logs(&self, is_persistent: bool) -> bool {
-        self.log_id() != 0 && (is_persistent || self.kind == QueueKind::Quorum)
+    pub(crate) fn has_logged(&self, entry: &Entry) -> bool {
+        entry.is_logged && self.log_id() != 0
+    }
+
+    /// Returns the durability of persistent messages that arrive now.
+    #[inline]
+    pub(crate) fn durability(&self) -> Durability {
+        if self.log_id() == 0 { Durability::Memory } else { self.settings.durability }
+    }
+
+    /// Returns the durability of a message that arrives now. The message log does not get a message with the durability `memory`.
+    #[inline]
+    pub(crate) fn durability_of(&self, is_persistent: bool) -> Durability {
+        let is_kept = is_persistent || self.kind == QueueKind::Quorum;
+        if is_kept { self.durability() } else { Durability::Memory }
     }
 
     /// Returns true if the first message belongs in memory. Consumers without credit need no message.
@@ -121,7 +135,7 @@ impl Queue {
 
     /// The settings with other policies.
     pub(crate) fn settings_with(&self, policies: &Applied) -> Settings {
-        Settings::of(&self.arguments, &policies.effective())
+        Settings::of(&self.arguments, policies)
     }
 
     /// Applies other policies. `settings` are the settings with them.

@@ -13,6 +13,7 @@ mod consumer;
 mod counts;
 mod death;
 mod declaration;
+mod durability;
 mod entries;
 mod kind;
 mod live;
@@ -22,11 +23,14 @@ mod ready;
 mod rotation;
 mod settings;
 
-pub(crate) use arguments::{check_consumer_arguments, check_queue_arguments, known_arguments};
+pub(crate) use arguments::{
+    check_consumer_arguments, check_durability_of, check_queue_arguments, known_arguments,
+};
 pub use capacity::Capacity;
 pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
 pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
+pub use durability::Durability;
 pub(crate) use entries::{Entry, NEVER};
 pub(crate) use kind::QUEUE_TYPE;
 pub use kind::QueueId;

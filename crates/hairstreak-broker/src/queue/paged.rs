@@ -24,7 +24,7 @@ pub(crate) struct Paged {
     pub(crate) last: u64,
     /// Number of messages on disk.
     pub(crate) count: usize,
-    /// Number of persistent messages on disk, which are in the message log.
+    /// Number of messages on disk that are in the message log.
     pub(crate) logged_count: usize,
     /// Bytes of the bodies on disk.
     pub(crate) body_bytes: u64,

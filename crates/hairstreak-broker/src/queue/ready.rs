@@ -263,23 +263,23 @@ impl Ready {
         self.paged.as_mut().is_some_and(|paged| paged.page_id == page_id && paged.end_writing(through))
     }
 
-    /// Leaves the next written message to the disk. `size_of` returns the body size of a message, and whether the message log has it.
+    /// Leaves the next written message to the disk. `size_of` returns the body size of a message.
     pub(crate) fn leave_to_disk(
         &mut self,
         through: u64,
-        size_of: impl FnOnce(&Entry) -> (u32, bool),
+        size_of: impl FnOnce(&Entry) -> u32,
     ) -> Option<Entry> {
         let paged = self.paged.as_mut()?;
         let mut freed = 0;
         let entry = paged.take_written(through, &mut freed)?;
         self.memory_bytes -= freed;
-        let (body_size, is_logged) = size_of(&entry);
+        let body_size = size_of(&entry);
         if paged.count == 0 {
             paged.first = entry.sequence;
         }
         (paged.last, paged.count) = (entry.sequence, paged.count + 1);
         paged.body_bytes += u64::from(body_size);
-        paged.logged_count += usize::from(is_logged);
+        paged.logged_count += usize::from(entry.is_logged);
         Some(entry)
     }
 
@@ -301,11 +301,11 @@ impl Ready {
     }
 
     /// Adds a message that was read from the disk.
-    pub(crate) fn push_read(&mut self, entry: Entry, body_size: u32, is_logged: bool) {
+    pub(crate) fn push_read(&mut self, entry: Entry, body_size: u32) {
         let Some(paged) = &mut self.paged else { return };
         paged.count = paged.count.saturating_sub(1);
         paged.body_bytes = paged.body_bytes.saturating_sub(u64::from(body_size));
-        paged.logged_count = paged.logged_count.saturating_sub(usize::from(is_logged));
+        paged.logged_count = paged.logged_count.saturating_sub(usize::from(entry.is_logged));
         let grown = self.lists[entry.priority as usize].push_back(entry);
         if self.lists.len() == 1 {
             self.note_listed(&entry, grown);

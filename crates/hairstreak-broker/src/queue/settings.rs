@@ -6,11 +6,14 @@
 //! | time to live, lengths, delivery limit | the smaller number |
 //! | expiry of a classic queue | the smaller number |
 //! | expiry and overflow of a quorum queue | the policy's, as in RabbitMQ |
+//! | durability | the operator policy's, or else the stricter one; a quorum queue is always `synced` |
 //! | all others | the argument's |
 
 use hairstreak_wire::amqp::{FieldTable, FieldValue};
 
+use super::durability::{DURABILITY, Durability};
 use super::kind::QueueKind;
+use crate::policy::Applied;
 
 /// The fate of a message for which a queue has no room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,12 +47,15 @@ pub(crate) struct Settings {
     pub(crate) dead_letter: Option<DeadLetterTarget>,
     /// Maximum number of returns of a message; only quorum queues have a limit.
     pub(crate) delivery_limit: Option<u64>,
+    /// Durability of messages to come, if the queue is logged.
+    pub(crate) durability: Durability,
 }
 
 impl Settings {
-    /// The settings of a queue with these valid arguments and the settings of its policies.
-    pub(crate) fn of(arguments: &FieldTable, policy: &FieldTable) -> Settings {
+    /// The settings of a queue with these valid arguments and these policies.
+    pub(crate) fn of(arguments: &FieldTable, policies: &Applied) -> Settings {
         let kind = QueueKind::of(arguments).unwrap_or(QueueKind::Classic);
+        let policy = &policies.effective();
         let source = Source { arguments, policy, is_quorum: kind == QueueKind::Quorum };
         Settings {
             expires_ms: source.expires_ms(),
@@ -62,6 +68,7 @@ impl Settings {
                 DeadLetterTarget { exchange: exchange.into(), routing_key: routing_key.map(Into::into) }
             }),
             delivery_limit: source.smaller("x-delivery-limit", "delivery-limit").filter(|_| source.is_quorum),
+            durability: source.durability(policies.operator_setting("durability")),
         }
     }
 
@@ -99,6 +106,15 @@ impl<'a> Source<'a> {
     fn expires_ms(&self) -> Option<u64> {
         let policy = self.policy.get("expires").and_then(count_of);
         policy.filter(|_| self.is_quorum).or_else(|| self.smaller("x-expires", "expires"))
+    }
+
+    fn durability(&self, operator: Option<&FieldValue>) -> Durability {
+        let stricter = || {
+            let given = [self.arguments.get(DURABILITY), self.policy.get("durability")];
+            given.into_iter().flatten().filter_map(Durability::of).max()
+        };
+        let given = operator.and_then(Durability::of).or_else(stricter);
+        given.filter(|_| !self.is_quorum).unwrap_or_default()
     }
 
     fn overflow(&self) -> Overflow {

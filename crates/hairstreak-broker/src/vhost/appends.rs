@@ -1,11 +1,13 @@
 //! `Appends`: the changes of logged queues that the message log has not seen: messages that left, and messages that came back.
 //!
-//! A durable queue is logged if the host has a message log. The log gets each persistent message of such a queue, and every
-//! message of a quorum queue, by [`HostOutbox::append`](super::HostOutbox::append) when the queue gets it. The server takes the
+//! A durable queue is logged if the host has a message log. The log gets each persistent message of such a queue, unless its
+//! durability is `memory`, and every message of a quorum queue, by [`HostOutbox::append`](super::HostOutbox::append) when the queue gets it. The server takes the
 //! other changes at the end of a turn: a change never comes before its message.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::queue::Durability;
 
 /// A message in a logged queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +67,9 @@ pub enum LogChange {
 #[derive(Debug, Default)]
 pub(super) struct Appends {
     changes: Vec<LogChange>,
-    pub(super) targets: Vec<LogTarget>,
+    targets: Vec<LogTarget>,
+    /// The strictest durability of the targets.
+    durability: Durability,
     /// The source of queue ids. `None`: the host has no log.
     ids: Option<Arc<AtomicU64>>,
 }
@@ -94,6 +98,28 @@ impl Appends {
     /// Returns an id that no queue and no pages of the node have had.
     pub(super) fn next_id(&self) -> u64 {
         self.ids.as_ref().map_or(0, |ids| ids.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Notes a queue that has the message that is being published.
+    pub(super) fn note_target(&mut self, target: LogTarget, durability: Durability) {
+        self.durability = if self.has_targets() { self.durability.max(durability) } else { durability };
+        self.targets.push(target);
+    }
+
+    /// Returns true if a logged queue has the message that is being published.
+    #[inline]
+    pub(super) fn has_targets(&self) -> bool {
+        !self.targets.is_empty()
+    }
+
+    /// The logged queues that have the message that is being published, and their strictest durability.
+    pub(super) fn targets(&self) -> (&[LogTarget], Durability) {
+        (&self.targets, self.durability)
+    }
+
+    /// The message log has the message.
+    pub(super) fn clear_targets(&mut self) {
+        self.targets.clear();
     }
 
     /// Notes a message that left a queue for good.

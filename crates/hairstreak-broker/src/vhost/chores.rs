@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 use super::outbox::{ChannelId, ConnectionId};
 use super::publishing::Publishing;
 use super::unacked::Settlement;
-use crate::queue::{QueueId, QueueKind, Ready};
+use crate::queue::{QueueId, Ready};
 
 /// An operation and its progress. The rest of its state is in the tables of the host.
 #[derive(Debug)]
@@ -49,7 +49,6 @@ pub(super) struct Dropped {
     pub(super) ready: Ready,
     /// 0: the log need not know.
     pub(super) log_id: u64,
-    pub(super) kind: QueueKind,
 }
 
 impl Chore {

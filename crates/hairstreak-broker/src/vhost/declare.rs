@@ -9,8 +9,8 @@ use crate::change::Change;
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, StoredMessages, check_equivalence,
-    check_queue_arguments, known_arguments,
+    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, StoredMessages, check_durability_of,
+    check_equivalence, check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
 use crate::view::BindingInfo;
@@ -121,6 +121,8 @@ fn check_first(parts: &Parts, declaration: &QueueDeclaration, is_named_here: boo
     let refuse = |text| Err(Refusal::new(ReplyCode::PreconditionFailed, text));
     let queue = parts.show(&declaration.name);
     let kind = check_queue_arguments(&declaration.arguments, &queue)?;
+    let (is_durable, has_log) = (declaration.is_durable, parts.appends.is_on());
+    check_durability_of(&declaration.arguments, (is_durable, has_log), &queue)?;
     if kind == QueueKind::Quorum {
         if is_named_here {
             let kind = kind.module_name();
@@ -168,7 +170,7 @@ pub(super) fn purge_queue(parts: &mut Parts, user: ConnectionId, name: &[u8]) ->
     let id = parts.find_queue(user, name)?;
     let queue = parts.queues.get_mut(id);
     let message_count = queue.message_count();
-    let mut dropped = Dropped { ready: queue.take_ready(), log_id: queue.log_id(), kind: queue.kind };
+    let mut dropped = Dropped { ready: queue.take_ready(), log_id: queue.log_id() };
     if !drop_messages(parts, &mut dropped) {
         parts.put_off(Some(user), Chore::Drop(dropped));
     }
@@ -281,7 +283,7 @@ pub fn check_queue_name(name: &[u8]) -> Result<bool, Refusal> {
 
 /// Drops messages, as far as there are steps. Returns true if none is left.
 pub(super) fn drop_messages(parts: &mut Parts, dropped: &mut Dropped) -> bool {
-    let Dropped { ready, log_id, kind } = dropped;
+    let Dropped { ready, log_id } = dropped;
     let before = ready.memory_bytes();
     parts.forget_pages(ready, *log_id);
     while let Some(front) = ready.front().copied() {
@@ -291,7 +293,7 @@ pub(super) fn drop_messages(parts: &mut Parts, dropped: &mut Dropped) -> bool {
         }
         parts.steps.charge(1);
         ready.remove_front(front.priority, 0);
-        if *log_id != 0 && (*kind == QueueKind::Quorum || parts.store.is_persistent(front.message)) {
+        if *log_id != 0 && front.is_logged {
             parts.appends.note_settled(*log_id, front.sequence, parts.store.body_size(front.message));
         }
         parts.store.release(front.message);

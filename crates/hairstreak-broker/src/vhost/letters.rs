@@ -3,15 +3,13 @@
 use std::collections::VecDeque;
 
 use super::publishing::Publishing;
-use crate::message::MessageId;
-use crate::queue::{QueueId, Reason};
+use crate::queue::{Entry, QueueId, Reason};
 
 /// A dead message. Holds a reference to the message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Letter {
-    pub(super) message: MessageId,
-    /// Place that the message had in its queue.
-    pub(super) sequence: u64,
+    /// The message in its queue.
+    pub(super) entry: Entry,
     pub(super) queue: QueueId,
     pub(super) reason: Reason,
 }

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::appends::{LogRun, LogTarget};
 use crate::message::{Message, MessageView};
+use crate::queue::Durability;
 
 /// A connection to a virtual host. The server chooses the number; small numbers need less memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,8 +60,15 @@ pub trait HostOutbox {
     fn cancel(&mut self, to: &Recipient);
 
     /// Puts a message into the message log, with the places that it has in logged queues. `moved`: the dead message that it comes
-    /// from, which leaves its queue.
-    fn append(&mut self, _message: &Message<'_>, _targets: &[LogTarget], _moved: Option<LogRun>) {}
+    /// from, which leaves its queue. `durability`: the strictest of these queues.
+    fn append(
+        &mut self,
+        _message: &Message<'_>,
+        _targets: &[LogTarget],
+        _moved: Option<LogRun>,
+        _durability: Durability,
+    ) {
+    }
 
     /// Writes a message that the message log does not have to the pages of its queue. The id of the pages stands in the place of the
     /// queue's id. `return_count`: returns of the message so far.

@@ -74,6 +74,8 @@ pub struct ReadMessage<'a> {
     pub expires_at: Option<u64>,
     /// Returns so far.
     pub return_count: u16,
+    /// The message log has the message.
+    pub is_logged: bool,
 }
 
 /// The requests since the server took them last, and the progress of writing.

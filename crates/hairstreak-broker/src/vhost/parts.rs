@@ -15,7 +15,7 @@ use super::outbox::{ConnectionId, Replies};
 use super::pages::{PagePlace, PageRequest, Pages};
 use super::timers::Timers;
 use crate::exchange::Exchanges;
-use crate::message::{MessageId, SegmentPool, Store};
+use crate::message::{SegmentPool, Store};
 use crate::queue::{Consumers, Entry, Paged, Queue, QueueId, QueueKind, Queues, Ready, StoredPages};
 use crate::refusal::Refusal;
 use crate::stats::HostStats;
@@ -227,39 +227,48 @@ impl Parts {
         }
     }
 
-    /// Notes that a message of a queue has left for good, if the queue is logged. The message still has a reference.
+    /// Notes that a message of a queue has left for good, if the message log has it. The message still has a reference.
     #[inline]
-    pub(super) fn note_gone(&mut self, id: QueueId, sequence: u64, message: MessageId) {
-        if self.appends.is_on() {
-            self.note_gone_logged(id, sequence, message);
+    pub(super) fn note_gone(&mut self, id: QueueId, entry: &Entry) {
+        if entry.is_logged {
+            self.note_gone_logged(id, entry);
         }
     }
 
     /// The part of [`Parts::note_gone`] for hosts with a log.
     #[inline(never)]
-    fn note_gone_logged(&mut self, id: QueueId, sequence: u64, message: MessageId) {
+    fn note_gone_logged(&mut self, id: QueueId, entry: &Entry) {
         let queue = self.queues.get(id);
-        if queue.logs(self.store.is_persistent(message)) {
-            self.appends.note_settled(queue.log_id(), sequence, self.store.body_size(message));
+        if queue.has_logged(entry) {
+            self.appends.note_settled(queue.log_id(), entry.sequence, self.store.body_size(entry.message));
         }
     }
 
-    /// The number of persistent messages in durable queues, on disk or not.
-    pub(super) fn durable_message_count(&self) -> u64 {
-        let is_kept = |queue: &Queue, message| {
-            queue.declaration.is_durable && !queue.is_deleted && self.store.is_persistent(message)
-        };
-        let ready = self
-            .queues
-            .iter()
-            .map(|queue| queue.ready.iter().filter(|entry| is_kept(queue, entry.message)).count());
+    /// The number of messages of the host that the message log has.
+    pub(super) fn logged_message_count(&self) -> u64 {
+        let on_disk = |queue: &Queue| queue.ready.paged().map_or(0, |paged| paged.logged_count);
+        let on_disk: usize = self.queues.iter().map(on_disk).sum();
+        self.message_count(|queue, entry| queue.has_logged(entry)) + on_disk as u64
+    }
+
+    /// The number of persistent messages in durable queues that the message log does not have. Messages on disk are not counted:
+    /// their delivery modes are unknown.
+    pub(super) fn unlogged_message_count(&self) -> u64 {
+        self.message_count(|queue, entry| {
+            let is_lost = queue.declaration.is_durable && !queue.is_deleted && !entry.is_logged;
+            is_lost && self.store.is_persistent(entry.message)
+        })
+    }
+
+    /// The number of messages in memory, waiting or delivered, for which `is_counted` is true.
+    fn message_count(&self, is_counted: impl Fn(&Queue, &Entry) -> bool) -> u64 {
+        let ready = |queue: &Queue| queue.ready.iter().filter(|entry| is_counted(queue, entry)).count();
+        let ready: usize = self.queues.iter().map(ready).sum();
         let delivered =
             self.channels.iter().flat_map(|channel| channel.unacked().iter().chain(channel.held()));
         let delivered =
-            delivered.filter(|unacked| is_kept(self.queues.get(unacked.queue), unacked.entry.message));
-        let logged_count = |queue: &Queue| queue.ready.paged().map_or(0, |paged| paged.logged_count);
-        let on_disk: usize = self.queues.iter().map(logged_count).sum();
-        (ready.sum::<usize>() + on_disk + delivered.count()) as u64
+            delivered.filter(|unacked| is_counted(self.queues.get(unacked.queue), &unacked.entry));
+        (ready + delivered.count()) as u64
     }
 
     /// The memory of messages, entries and deliveries, and of declared objects.

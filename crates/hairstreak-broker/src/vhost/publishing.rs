@@ -11,7 +11,7 @@ use super::outbox::ChannelId;
 use super::route::{Published, Unrouted};
 use crate::exchange::ExchangeId;
 use crate::message::{Attributes, BodyView, Message, MessageId};
-use crate::queue::{QueueId, Reason};
+use crate::queue::{Durability, QueueId, Reason};
 
 /// The publisher of a message, which gets the outcome.
 #[derive(Clone, Copy, Debug)]
@@ -113,8 +113,8 @@ pub(super) struct Publishing {
     pub(super) served_count: usize,
     pub(super) stored: Option<MessageId>,
     pub(super) published: Published,
-    /// The message log has the message.
-    pub(super) is_logged: bool,
+    /// The durability that the confirm waits for.
+    pub(super) durability: Durability,
     /// The reason of a death. Queues that the dead letter would go round to are passed over.
     pub(super) reason: Option<Reason>,
 }

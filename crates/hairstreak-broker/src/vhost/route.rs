@@ -3,7 +3,7 @@
 use hairstreak_wire::amqp::FieldTable;
 
 use crate::exchange::{ExchangeId, Routing, Walk};
-use crate::queue::QueueId;
+use crate::queue::{Durability, QueueId};
 
 /// The targets of one exchange and routing key, and of one set of headers where the exchange looks at them.
 ///
@@ -82,14 +82,34 @@ impl NamedRoute {
 pub enum Published {
     /// Each queue of the route has the message: ack.
     Routed,
-    /// Each queue of the route has the message: ack once the message log has it on disk.
-    Logged,
+    /// Each queue of the route has the message: ack once the message log has it with this durability.
+    Logged(Durability),
     /// The route leads to no queue: return the message if it is mandatory, then ack. Reply consumers are no queues.
     Unroutable,
     /// A queue refused the message: nack.
     Refused,
     /// The route does not hold any more, and the call had no effect: resolve the route, and publish again.
     Stale,
+}
+
+impl Published {
+    /// The outcome of a message that the message log has. Its confirm waits for `durability`.
+    #[inline]
+    pub(super) fn logged(self, durability: Durability) -> Published {
+        match self {
+            Published::Routed if durability > Durability::Memory => Published::Logged(durability),
+            other => other,
+        }
+    }
+
+    /// Returns the durability that the confirm waits for. Messages that the message log does not have wait for nothing.
+    #[inline]
+    pub fn durability(self) -> Durability {
+        match self {
+            Published::Logged(durability) => durability,
+            _ => Durability::Memory,
+        }
+    }
 }
 
 /// The rest of a message's way through the exchanges.

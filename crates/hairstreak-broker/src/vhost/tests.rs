@@ -6,6 +6,7 @@ mod counters;
 mod deaths;
 mod declaring;
 mod disk;
+mod durability;
 mod expiry;
 mod lengths;
 mod lifetimes;
@@ -29,7 +30,7 @@ use super::*;
 use crate::change::Change;
 use crate::exchange::Routing;
 use crate::message::{Attributes, BodyView, Message, MessageView};
-use crate::queue::{ConsumerDeclaration, QueueDeclaration, QueueKind, QueueStatus};
+use crate::queue::{ConsumerDeclaration, Durability, QueueDeclaration, QueueKind, QueueStatus};
 use crate::refusal::Refusal;
 
 /// One delivery as the outbox got it.
@@ -57,6 +58,10 @@ struct Said {
     cancelled: Vec<String>,
     /// Places of messages that the message log got.
     logged: Vec<LogTarget>,
+    /// The durability of each message that the message log got.
+    durabilities: Vec<Durability>,
+    /// Messages that left their queues for others in the message log.
+    moved: Vec<LogRun>,
     /// Remaining room of connections for deliveries; connections without an entry always have room.
     room: std::collections::HashMap<ConnectionId, usize>,
     disk: Disk,
@@ -96,7 +101,15 @@ impl HostOutbox for Said {
         self.cancelled.push(text(&to.consumer_tag));
     }
 
-    fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
+    fn append(
+        &mut self,
+        message: &Message<'_>,
+        targets: &[LogTarget],
+        moved: Option<LogRun>,
+        durability: Durability,
+    ) {
+        self.durabilities.push(durability);
+        self.moved.extend(moved);
         self.logged.extend_from_slice(targets);
         self.disk.write(message, targets, moved);
     }

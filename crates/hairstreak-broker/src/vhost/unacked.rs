@@ -251,8 +251,14 @@ mod tests {
     const COUNT: u64 = 300;
 
     fn unacked(tag: u64) -> Unacked {
-        let entry =
-            Entry { sequence: tag, expires_at: NEVER, message: MessageId(0), return_count: 0, priority: 0 };
+        let entry = Entry {
+            sequence: tag,
+            expires_at: NEVER,
+            message: MessageId(0),
+            return_count: 0,
+            priority: 0,
+            is_logged: false,
+        };
         Unacked::new(tag, QueueId(0), None, entry)
     }
 

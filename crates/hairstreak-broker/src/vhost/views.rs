@@ -44,6 +44,7 @@ pub(super) fn queue_info(parts: &Parts, id: QueueId, queue: &Queue) -> QueueInfo
             memory_bytes: queue.memory_bytes(),
             paged: queue.ready.paged().map_or(0, |paged| paged.count as u64),
             paged_bytes: queue.ready.paged().map_or(0, |paged| paged.body_bytes),
+            durability: queue.durability(),
         },
     }
 }

@@ -723,8 +723,14 @@ impl VirtualHost {
         counts
     }
 
-    /// The number of persistent messages in durable queues, unacknowledged ones included. Visits each message.
-    pub fn durable_message_count(&self) -> u64 {
-        self.parts.durable_message_count()
+    /// The number of messages that the message log has, unacknowledged ones included. Visits each message.
+    pub fn logged_message_count(&self) -> u64 {
+        self.parts.logged_message_count()
+    }
+
+    /// The number of persistent messages in durable queues that the message log does not have, unacknowledged ones included. Visits
+    /// each message.
+    pub fn unlogged_message_count(&self) -> u64 {
+        self.parts.unlogged_message_count()
     }
 }

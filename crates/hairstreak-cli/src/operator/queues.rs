@@ -12,7 +12,7 @@ pub const EXAMPLES: &str = "\
 Examples:
     hairstreak queues
     hairstreak queues --vhost shop --filter '^order' --sort messages --reverse
-    hairstreak queues --columns name,memory,message_bytes,policy --every 2s
+    hairstreak queues --columns name,durability,message_bytes,policy --every 2s
     hairstreak queues --json | jq -r 'select(.consumers == 0) | .name'
     hairstreak queues purge orders --vhost shop";
 

@@ -9,7 +9,7 @@ use hairstreak_wire::amqp::{
 };
 
 /// A time limit that only a hanging node reaches.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A wait that ends where nothing comes.
 pub const QUIET: Duration = Duration::from_millis(500);

@@ -13,6 +13,7 @@ mod soak;
 
 mod client;
 mod disks;
+mod durability;
 mod kills;
 mod node;
 mod paging;

@@ -4,6 +4,7 @@
 mod authorization;
 mod client;
 mod definitions;
+mod durability;
 mod exchanges;
 mod health;
 mod lists;

@@ -66,7 +66,7 @@ static PUBLISHED_4: Group<QueueFigures> = group!("queue_exchange_metrics", |queu
 
 /// Goes with the other metrics of queues.
 static INFO: Group<QueueFigures> = group!("", |_object| {
-    Untyped "queue_info" "The type of the queue" = 1.0;
+    Untyped "queue_info" "The type and the durability of the queue" = 1.0;
 });
 
 /// The tables of queues.
@@ -111,6 +111,7 @@ impl QueueTables {
         if !self.info.is_empty() {
             push_label(&mut own, "queue_type", type_name(queue.kind).as_bytes());
             push_label(&mut own, "membership", b"leader");
+            push_label(&mut own, "durability", queue.storage.durability.name().as_bytes());
             self.info.push(&own, &figures);
         }
         if !self.published.is_empty() {

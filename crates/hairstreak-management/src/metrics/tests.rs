@@ -7,7 +7,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::queue::{Durability, QueueDeclaration};
 use hairstreak_node::access::Peer;
 use hairstreak_node::definitions::VirtualHostDefinition;
 use hairstreak_node::node::{HostState, Node, OPERATORS, Reason};
@@ -88,7 +88,7 @@ impl World {
         let guest = self.node.access.log_in_without_password(b"guest", Peer::local()).unwrap();
         let (routing_key, body) = (queue.as_bytes(), body.as_bytes());
         let message = OneMessage { exchange: b"", routing_key, properties: &[0, 0], body };
-        assert_eq!(publish_once(&self.node, &host, &guest, &message), Ok(true));
+        assert_eq!(publish_once(&self.node, &host, &guest, &message), Ok(Some(Durability::Memory)));
     }
 
     fn add_host(&self, name: &str) {
@@ -205,7 +205,7 @@ fn each_object_has_its_series_and_the_sums_are_those_of_all() {
     page.check(r#"rabbitmq_queue_messages_ready_bytes{vhost="other",queue="c"}"#, 6.0);
     page.check(r#"rabbitmq_queue_messages_published_total{queue_vhost="/",queue="c"}"#, 1.0);
     page.check(
-        r#"rabbitmq_queue_info{vhost="/",queue="c",queue_type="rabbit_classic_queue",membership="leader"}"#,
+        r#"rabbitmq_queue_info{vhost="/",queue="c",queue_type="rabbit_classic_queue",membership="leader",durability="memory"}"#,
         1.0,
     );
     page.check(r#"rabbitmq_exchange_messages_published_total{vhost="other",exchange=""}"#, 2.0);

@@ -1,15 +1,20 @@
 //! `Confirms`: the publishes of a channel that are still to be confirmed.
 //!
 //! Publishes are numbered from 1. A basic.ack confirms all publishes since the last answer, and a basic.nack refuses consecutive
-//! publishes. A cumulative number never covers a publish with another outcome, or a publish that is not synced.
+//! publishes. A cumulative number never covers a publish with another outcome, or a publish that waits for the message log.
 
 use std::collections::VecDeque;
 
 use hairstreak_base::OutgoingBuffer;
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::Published;
 use hairstreak_wire::amqp::{Method, basic};
 
 use crate::node::encoding::push_method;
+use crate::node::{Awaited, Reached};
+
+/// Position of a run that the message log gets at the end of the turn.
+const UNPLACED: u64 = u64::MAX;
 
 /// The confirms of one channel.
 #[derive(Debug, Default)]
@@ -20,10 +25,16 @@ pub(super) struct Confirms {
     told: u64,
     /// Refused publishes after `told`, in order.
     refused: Vec<u64>,
-    /// Runs of publishes that wait for the message log: the first publish, and the position.
-    logged: VecDeque<(u64, u64)>,
-    /// The first publish of this turn that the message log gets.
-    unplaced: Option<u64>,
+    /// Runs of publishes that wait for the message log.
+    logged: VecDeque<Run>,
+}
+
+/// Publishes of one turn that wait for the message log. Publishes with another outcome may be among them.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// The first publish.
+    first: u64,
+    awaited: Awaited,
 }
 
 impl Confirms {
@@ -33,33 +44,42 @@ impl Confirms {
         self.count += 1;
         match published {
             Published::Refused => self.refused.push(self.count),
-            Published::Logged if self.unplaced.is_none() => self.unplaced = Some(self.count),
+            Published::Logged(durability) => self.note_logged(durability),
             _ => {}
+        }
+    }
+
+    /// The message log gets the last publish.
+    #[inline]
+    fn note_logged(&mut self, durability: Durability) {
+        let awaited = Awaited { position: UNPLACED, durability };
+        if self.logged.back().is_none_or(|run| run.awaited != awaited) {
+            self.logged.push_back(Run { first: self.count, awaited });
         }
     }
 
     /// Returns true if the message log gets publishes of this turn.
     pub fn is_unplaced(&self) -> bool {
-        self.unplaced.is_some()
+        self.logged.back().is_some_and(|run| run.awaited.position == UNPLACED)
     }
 
     /// Notes the position of the publishes that the message log got in this turn.
     pub fn place(&mut self, position: u64) {
-        self.logged.extend(self.unplaced.take().map(|first| (first, position)));
+        let runs = self.logged.iter_mut().rev().take_while(|run| run.awaited.position == UNPLACED);
+        runs.for_each(|run| run.awaited.position = position);
     }
 
     /// The position of the message log that the next confirm waits for.
-    pub fn awaited(&self) -> Option<u64> {
-        self.logged.front().map(|(_, position)| *position)
+    pub fn awaited(&self) -> Option<Awaited> {
+        self.logged.front().map(|run| run.awaited).filter(|awaited| awaited.position != UNPLACED)
     }
 
-    /// Sends the outcome of all settled publishes before the first unsynced publish.
-    pub fn tell(&mut self, synced: u64, channel: u16, output: &mut OutgoingBuffer) {
-        while self.logged.front().is_some_and(|(_, position)| *position <= synced) {
+    /// Sends the outcome of all settled publishes before the first publish that waits.
+    pub fn tell(&mut self, reached: Reached, channel: u16, output: &mut OutgoingBuffer) {
+        while self.logged.front().is_some_and(|run| reached.has(run.awaited)) {
             self.logged.pop_front();
         }
-        let waiting = self.logged.front().map(|(first, _)| *first).or(self.unplaced);
-        let last_told = waiting.map_or(self.count, |first| first - 1);
+        let last_told = self.logged.front().map_or(self.count, |run| run.first - 1);
         let later = self.refused.partition_point(|refused| *refused <= last_told);
         let later = self.refused.split_off(later);
         let refused = std::mem::replace(&mut self.refused, later);
@@ -90,9 +110,16 @@ mod tests {
 
     use super::*;
 
+    const LOGGED: Published = Published::Logged(Durability::Synced);
+
+    /// What the channel tells once the log has synced `synced` batches.
     fn told(confirms: &mut Confirms, synced: u64) -> Vec<(&'static str, u64, bool)> {
+        told_at(confirms, Reached { written: synced, synced })
+    }
+
+    fn told_at(confirms: &mut Confirms, reached: Reached) -> Vec<(&'static str, u64, bool)> {
         let mut output = OutgoingBuffer::new(&BlockPool::new());
-        confirms.tell(synced, 7, &mut output);
+        confirms.tell(reached, 7, &mut output);
         let (mut bytes, mut told) = (Vec::new(), Vec::new());
         while !output.is_empty() {
             let all = |slices: &[std::io::IoSlice<'_>]| Ok(slices.iter().map(|s| s.len()).sum());
@@ -115,6 +142,10 @@ mod tests {
         told
     }
 
+    fn synced_at(position: u64) -> Awaited {
+        Awaited { position, durability: Durability::Synced }
+    }
+
     #[test]
     fn one_ack_answers_for_many_and_runs_over_no_refusal() {
         let mut confirms = Confirms::default();
@@ -132,24 +163,45 @@ mod tests {
 
     #[test]
     fn an_ack_runs_over_no_publish_that_is_not_on_disk() {
-        use Published::{Logged, Refused, Routed};
+        use Published::{Refused, Routed};
         let mut confirms = Confirms::default();
         let publish = |confirms: &mut Confirms, outcomes: &[Published], position| {
             outcomes.iter().for_each(|outcome| confirms.settle(*outcome));
             confirms.place(position);
         };
-        publish(&mut confirms, &[Routed, Logged, Refused, Routed], 5);
+        publish(&mut confirms, &[Routed, LOGGED, Refused, Routed], 5);
         assert_eq!(told(&mut confirms, 4), [("ack", 1, false)]);
         // The third and fourth publish wait behind the second one.
-        publish(&mut confirms, &[Routed, Logged, Logged], 6);
-        assert_eq!((told(&mut confirms, 4), confirms.awaited()), (vec![], Some(5)));
+        publish(&mut confirms, &[Routed, LOGGED, LOGGED], 6);
+        assert_eq!((told(&mut confirms, 4), confirms.awaited()), (vec![], Some(synced_at(5))));
         let expected = [("ack", 2, false), ("nack", 3, true), ("ack", 5, true)];
         assert_eq!(told(&mut confirms, 5), expected);
         // A publish of the present turn has no position.
-        confirms.settle(Logged);
+        confirms.settle(LOGGED);
         assert_eq!(told(&mut confirms, 6), [("ack", 7, true)]);
         assert!(confirms.is_unplaced() && confirms.awaited().is_none());
         confirms.place(7);
         assert_eq!(told(&mut confirms, 9), [("ack", 8, false)]);
+    }
+
+    #[test]
+    fn each_publish_waits_for_its_durability_and_for_those_before() {
+        let (written, synced) = (Published::Logged(Durability::Written), LOGGED);
+        let mut confirms = Confirms::default();
+        [written, written, Published::Routed, synced, written]
+            .into_iter()
+            .for_each(|outcome| confirms.settle(outcome));
+        let far = Reached { written: 9, synced: 9 };
+        assert_eq!((told_at(&mut confirms, far), confirms.awaited()), (vec![], None));
+        confirms.place(1);
+        confirms.settle(written);
+        confirms.place(2);
+        let awaited = Awaited { position: 1, durability: Durability::Written };
+        assert_eq!(confirms.awaited(), Some(awaited));
+        assert_eq!(told_at(&mut confirms, Reached { written: 1, synced: 0 }), [("ack", 3, true)]);
+        assert_eq!(confirms.awaited(), Some(synced_at(1)));
+        assert_eq!(told_at(&mut confirms, Reached { written: 2, synced: 0 }), []);
+        assert_eq!(told_at(&mut confirms, Reached { written: 2, synced: 1 }), [("ack", 6, true)]);
+        assert_eq!(confirms.awaited(), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Methods of a session, and their handlers.
 
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{ChannelMode, Published};
 use hairstreak_wire::amqp::{Method, ReplyCode, access, basic, channel, confirm, connection, tx};
 
@@ -145,7 +146,7 @@ fn commit(session: &mut Session, number: u16, turn: &mut Turn<'_>) -> Result<(),
         publishes: publishes.into_iter(),
         settlements: settlements.into_iter(),
         is_complete: true,
-        is_logged: false,
+        durability: Durability::Memory,
     });
     go_on_committing(session, turn).map_err(|(fault, _)| fault)
 }
@@ -174,13 +175,13 @@ pub(super) fn go_on_committing(session: &mut Session, turn: &mut Turn<'_>) -> Re
         if let Some(mut pending) = committing.publishes.next() {
             let published = publish_pending(channel, &mut pending, turn);
             committing.is_complete &= published != Published::Refused;
-            committing.is_logged |= published == Published::Logged;
+            committing.durability = committing.durability.max(published.durability());
             session.settle_slow(turn);
         } else if let Some((count, settlement)) = committing.settlements.next() {
             let state = &mut *turn.state;
             state.host.settle_held(channel.id, count, settlement, turn.now, &mut state.outlets);
         } else {
-            let (is_complete, is_logged) = (committing.is_complete, committing.is_logged);
+            let (is_complete, durability) = (committing.is_complete, committing.durability);
             session.committing = None;
             if !is_complete {
                 let text = "partial tx completion";
@@ -189,8 +190,8 @@ pub(super) fn go_on_committing(session: &mut Session, turn: &mut Turn<'_>) -> Re
             }
             turn.take_deliveries();
             let ok = Method::TxCommitOk(tx::CommitOk {});
-            if is_logged {
-                turn.say_when_logged(number, &ok);
+            if durability > Durability::Memory {
+                turn.say_when_logged(number, &ok, durability);
             } else {
                 turn.reply(number, &ok);
             }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hairstreak_base::BodyBuffer;
+use hairstreak_broker::queue::Durability;
 use hairstreak_transport::event_loop::{Context, End, Protocol};
 use hairstreak_wire::amqp::{HEARTBEAT_FRAME, Method, ReplyCode, connection};
 use parking_lot::MutexGuard;
@@ -16,7 +17,7 @@ use super::server::DRAIN_TIME;
 use super::session::Outcome;
 use super::turn::{Promises, STEPS_MAX, Turn};
 use crate::node::encoding::push_method;
-use crate::node::{Messages, REPLIES_BYTES_MAX, UNWRITTEN_MAX, Waiter};
+use crate::node::{Awaited, Messages, REPLIES_BYTES_MAX, Reached, UNWRITTEN_MAX, Waiter};
 use crate::tls::PeerTls;
 
 /// The wait for a busy virtual host before parked frames of a connection that ends are dropped. The lock is held for milliseconds at most.
@@ -54,10 +55,9 @@ impl Protocol for AmqpConnection {
             Mail::Outlet => self.go_on_without_input(context),
             Mail::Synced => {
                 if let (Some(member), Some(messages)) = (&mut self.member, &self.node.messages) {
-                    let output = &mut context.connection.output;
-                    if let Some(position) = member.session.confirm_synced(messages.synced(), output) {
-                        messages.wait(position, Waiter::Connection(context.address()));
-                    }
+                    let session = &mut member.session;
+                    session.confirm_logged(messages.reached(), &mut context.connection.output);
+                    session.await_log(messages, context.address());
                 }
                 Ok(())
             }
@@ -301,8 +301,8 @@ impl AmqpConnection {
             frame_body_max: self.tuned.frame_body_max(),
             steps_end: state_steps + STEPS_MAX,
             late,
-            synced: self.node.messages.as_ref().map_or(0, Messages::synced),
-            promises: Promises { ticket: *turn_count, are_held: false, await_log: false, places: Vec::new() },
+            reached: self.node.messages.as_ref().map_or(Reached::default(), Messages::reached),
+            promises: Promises::new(*turn_count),
         };
         if std::mem::take(has_room) {
             turn.note_room();
@@ -328,18 +328,21 @@ impl AmqpConnection {
         if session.throttle.holds_nothing() {
             session.alarm_quota.end();
         }
-        let Promises { ticket, are_held, await_log, places } = turn.promises;
+        let Promises { ticket, are_held, durability, places } = turn.promises;
         self.node.hand_over(host, &mut state);
         let position = state.log_position;
         session.place_confirms(position);
         if are_held {
             let node = Arc::clone(&self.node);
             self.node.keep(host, &mut state, places, move |result| {
-                let awaited = node.messages.as_ref().filter(|_| await_log && result.is_ok());
+                let awaits_log = durability > Durability::Memory && result.is_ok();
+                let awaited = node.messages.as_ref().filter(|_| awaits_log);
                 let told = Arc::clone(&node);
                 let tell = move || told.post().committed(own, ticket, result);
                 match awaited {
-                    Some(messages) => messages.wait(position, Waiter::Call(Box::new(tell))),
+                    Some(messages) => {
+                        messages.wait(Awaited { position, durability }, Waiter::Call(Box::new(tell)))
+                    }
                     None => tell(),
                 }
             });
@@ -358,8 +361,8 @@ impl AmqpConnection {
             drop(state);
         }
         self.node.wake_log();
-        if let (Some(messages), Some(position)) = (&self.node.messages, session.take_awaited()) {
-            messages.wait(position, Waiter::Connection(own));
+        if let Some(messages) = &self.node.messages {
+            session.await_log(messages, own);
         }
         context.connection.input.consume(used);
         match (std::mem::replace(waits, has_to_wait), has_to_wait) {

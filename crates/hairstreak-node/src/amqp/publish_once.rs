@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hairstreak_base::OutgoingBuffer;
 use hairstreak_broker::Refusal;
 use hairstreak_broker::message::BodyView;
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{ChannelId, ChannelMode, Published};
 use hairstreak_wire::amqp::ReplyCode;
 
@@ -17,7 +18,7 @@ use super::publish::{Outgoing, PublishFields};
 use super::publishing::publish;
 use super::turn::{Late, Promises, STEPS_MAX, Turn};
 use crate::access::{ConnectionSlot, Identity, Rights};
-use crate::node::{HostState, Node, OPERATORS, SharedHost};
+use crate::node::{HostState, Node, OPERATORS, Reached, SharedHost};
 
 /// A message to be published.
 #[derive(Clone, Copy, Debug)]
@@ -45,13 +46,13 @@ pub enum NotPublished {
     Refused(Refusal),
 }
 
-/// Publishes a message. Returns whether a queue took it.
+/// Publishes a message. Returns the durability that a confirm would wait for. `None`: no queue took the message.
 pub fn publish_once(
     node: &Node,
     host: &SharedHost,
     identity: &Arc<Identity>,
     message: &OneMessage<'_>,
-) -> Result<bool, NotPublished> {
+) -> Result<Option<Durability>, NotPublished> {
     let (mut rights, slot) = admit(node, identity, host.name()).map_err(|_| NotPublished::NotAdmitted)?;
     if node.is_alarmed() {
         return Err(NotPublished::Blocked(node.account.alarm.text()));
@@ -66,7 +67,8 @@ pub fn publish_once(
     };
     match published {
         Published::Refused => Err(NotPublished::Rejected),
-        published => Ok(matches!(published, Published::Routed | Published::Logged)),
+        Published::Routed | Published::Logged(_) => Ok(Some(published.durability())),
+        Published::Unroutable | Published::Stale => Ok(None),
     }
 }
 
@@ -112,8 +114,8 @@ fn publish_on_channel(
         frame_body_max: usize::MAX,
         steps_end: steps + STEPS_MAX,
         late: &mut late,
-        synced: 0,
-        promises: Promises { ticket: 0, are_held: false, await_log: false, places: Vec::new() },
+        reached: Reached::default(),
+        promises: Promises::new(0),
     };
     let fields = PublishFields {
         exchange: message.exchange,

@@ -228,7 +228,7 @@ impl Session {
             );
             if let Some(committing) = &mut self.committing {
                 committing.is_complete &= published != Published::Refused;
-                committing.is_logged |= published == Published::Logged;
+                committing.durability = committing.durability.max(published.durability());
             }
         }
     }

@@ -115,10 +115,9 @@ impl AmqpServer {
                 let mut state = host.lock();
                 self.node.hand_over(&host, &mut state);
                 let counts = state.host.message_counts();
-                let durable_count = state.host.durable_message_count();
-                let kept_count = if self.node.messages.is_some() { durable_count } else { 0 };
-                forgotten.count += counts.ready + counts.unacknowledged - kept_count;
-                forgotten.persistent_count += durable_count - kept_count;
+                let kept_count = state.host.logged_message_count();
+                forgotten.count += (counts.ready + counts.unacknowledged).saturating_sub(kept_count);
+                forgotten.persistent_count += state.host.unlogged_message_count();
             }
             if let Some(messages) = &self.node.messages {
                 messages.close();

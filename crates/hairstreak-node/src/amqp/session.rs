@@ -23,7 +23,7 @@ use super::reading::Reading;
 use super::throttle::Throttle;
 use super::transaction::{Committing, Transaction};
 use super::turn::Turn;
-use crate::node::{Figures, Node};
+use crate::node::{Awaited, Figures, Messages, Node, Reached, Waiter};
 
 /// A client in its virtual host.
 pub(super) struct Session {
@@ -53,8 +53,10 @@ pub(super) struct Session {
     unplaced: Vec<u16>,
     /// Channels with confirms that wait for the message log.
     awaiting: Vec<u16>,
-    /// The message log wakes the connection.
-    awaits_log: bool,
+    /// Positions at which the message log wakes the connection, one for each durability that waits.
+    awaited: Vec<Awaited>,
+    /// Confirms may wait for a position at which the message log does not wake the connection.
+    has_to_await: bool,
 }
 
 /// State of the session after a step.
@@ -87,7 +89,8 @@ impl Session {
             outcome: Outcome::Running,
             unplaced: Vec::new(),
             awaiting: Vec::new(),
-            awaits_log: false,
+            awaited: Vec::new(),
+            has_to_await: false,
         }
     }
 
@@ -172,6 +175,7 @@ impl Session {
                 self.channels.get_mut(&number).and_then(|channel| channel.confirms.as_mut())
             {
                 confirms.place(position);
+                self.has_to_await |= confirms.awaited().is_some_and(|next| !is_covered(&self.awaited, next));
                 if !self.awaiting.contains(&number) {
                     self.awaiting.push(number);
                 }
@@ -179,34 +183,34 @@ impl Session {
         }
     }
 
-    /// The position of the message log that a confirm waits for, unless the connection waits for one already.
-    pub(super) fn take_awaited(&mut self) -> Option<u64> {
-        if self.awaits_log || self.awaiting.is_empty() {
-            return None;
+    /// Has the message log wake the connection at the next positions that confirms wait for, unless the log wakes it earlier.
+    pub(super) fn await_log(&mut self, messages: &Messages, connection: Address) {
+        if !std::mem::take(&mut self.has_to_await) {
+            return;
         }
-        let awaited = self.next_awaited();
-        self.awaits_log = awaited.is_some();
-        awaited
+        let Session { channels, awaiting, awaited, .. } = self;
+        let confirms = awaiting.iter().filter_map(|number| channels.get(number)?.confirms.as_ref());
+        for next in confirms.filter_map(Confirms::awaited) {
+            if !is_covered(awaited, next) {
+                awaited.retain(|other| other.durability != next.durability);
+                awaited.push(next);
+                messages.wait(next, Waiter::Connection(connection));
+            }
+        }
     }
 
-    fn next_awaited(&self) -> Option<u64> {
-        let confirms = self.awaiting.iter().filter_map(|number| self.channels.get(number)?.confirms.as_ref());
-        confirms.filter_map(Confirms::awaited).min()
-    }
-
-    /// Sends the confirms of messages that are on disk. Returns the next position that confirms wait for.
-    pub(super) fn confirm_synced(&mut self, synced: u64, output: &mut OutgoingBuffer) -> Option<u64> {
-        let Session { channels, awaiting, .. } = self;
+    /// Sends the confirms of messages for which the message log is far enough.
+    pub(super) fn confirm_logged(&mut self, reached: Reached, output: &mut OutgoingBuffer) {
+        let Session { channels, awaiting, awaited, .. } = self;
         awaiting.retain(|number| {
             let confirms = channels.get_mut(number).and_then(|channel| channel.confirms.as_mut());
             confirms.is_some_and(|confirms| {
-                confirms.tell(synced, *number, output);
+                confirms.tell(reached, *number, output);
                 confirms.awaited().is_some()
             })
         });
-        let next = self.next_awaited();
-        self.awaits_log = next.is_some();
-        next
+        awaited.retain(|awaited| !reached.has(*awaited));
+        self.has_to_await = true;
     }
 
     /// Sends all confirms: only the channel that published last owes some that wait for nothing.
@@ -221,10 +225,15 @@ impl Session {
         if let Some(channel) = self.channels.get_mut(&number)
             && let Some(confirms) = &mut channel.confirms
         {
-            confirms.tell(turn.synced, number, turn.output);
+            confirms.tell(turn.reached, number, turn.output);
             if confirms.is_unplaced() && !self.unplaced.contains(&number) {
                 self.unplaced.push(number);
             }
         }
     }
+}
+
+/// Returns true if the message log wakes the connection at this position, or earlier.
+fn is_covered(awaited: &[Awaited], next: Awaited) -> bool {
+    awaited.iter().any(|other| other.durability == next.durability && other.position <= next.position)
 }

@@ -6,6 +6,7 @@
 use std::vec;
 
 use hairstreak_broker::message::{Attributes, Message};
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{NamedRoute, Settlement};
 
 use super::body::WholeBody;
@@ -37,8 +38,8 @@ pub(super) struct Committing {
     pub settlements: vec::IntoIter<(usize, Settlement)>,
     /// Each queue has taken its messages so far.
     pub is_complete: bool,
-    /// The message log has messages of the transaction.
-    pub is_logged: bool,
+    /// The strictest durability of the messages so far.
+    pub durability: Durability,
 }
 
 impl PendingPublish {

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_broker::message::Message;
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{ChannelId, ConnectionId, PublishRun, Published, PublishedBy, Route};
 use hairstreak_wire::amqp::Method;
 
 use crate::access::{ConnectionSlot, Rights};
 use crate::definitions::Place;
 use crate::node::encoding::push_method;
-use crate::node::{HostState, Journal, Publishers, Subject, Taken};
+use crate::node::{HostState, Journal, Publishers, Reached, Subject, Taken};
 
 /// Steps of the virtual host after which a turn takes no further frame: about a millisecond. A step costs about as much as a
 /// queue entry.
@@ -40,8 +41,8 @@ pub(super) struct Turn<'a> {
     pub steps_end: u64,
     /// Answers to unfinished operations of the host.
     pub late: &'a mut Late,
-    /// The last position of the message log that is on the medium.
-    pub synced: u64,
+    /// The last positions of the message log that may be confirmed.
+    pub reached: Reached,
     pub promises: Promises,
 }
 
@@ -51,8 +52,8 @@ pub(super) struct Promises {
     pub ticket: u64,
     /// True if answers wait for the changes of this turn.
     pub are_held: bool,
-    /// Answers also wait for the message log to have the messages of this turn.
-    pub await_log: bool,
+    /// Durability in the message log of the messages of this turn that answers also wait for.
+    pub durability: Durability,
     /// The objects of answers that wait for the changes of others.
     pub places: Vec<Place>,
 }
@@ -69,6 +70,12 @@ impl Late {
     /// Clears the answers, which are sent or will never be.
     pub fn clear(&mut self) {
         (self.bytes, self.places) = (Vec::new(), Vec::new());
+    }
+}
+
+impl Promises {
+    pub fn new(ticket: u64) -> Promises {
+        Promises { ticket, are_held: false, durability: Durability::Memory, places: Vec::new() }
     }
 }
 
@@ -127,10 +134,10 @@ impl Turn<'_> {
         }
     }
 
-    /// Puts a method into the output that waits until the message log has the messages of this turn.
-    pub fn say_when_logged(&mut self, channel: u16, method: &Method<'_>) {
+    /// Puts a method into the output that waits until the message log has the messages of this turn with that durability.
+    pub fn say_when_logged(&mut self, channel: u16, method: &Method<'_>, durability: Durability) {
         self.hold();
-        self.promises.await_log = true;
+        self.promises.durability = self.promises.durability.max(durability);
         self.reply(channel, method);
     }
 

@@ -4,12 +4,14 @@
 //! queue is. A start would drop such a message, and so its confirm waits for the definitions that were under way when the message
 //! was handed over. All later positions wait as well.
 
-/// The held positions, and the last position that the log has synced.
+use super::reached::Reached;
+
+/// The held positions, and how far the log is.
 #[derive(Debug, Default)]
 pub struct Barriers {
     /// Positions in their order, each with the number of the definitions that it waits for.
     held: Vec<(u64, u64)>,
-    synced: u64,
+    reached: Reached,
 }
 
 impl Barriers {
@@ -28,20 +30,22 @@ impl Barriers {
         self.held.retain(|(_, awaited)| *awaited > definitions);
     }
 
-    /// The log has synced all positions up to this one.
-    pub fn note_synced(&mut self, synced: u64) {
-        self.synced = synced;
+    /// Notes how far the log is.
+    pub fn note(&mut self, reached: Reached) {
+        self.reached = reached;
     }
 
-    /// The last position that the log has synced.
+    /// How far the log is.
     #[cfg(test)]
-    pub fn synced(&self) -> u64 {
-        self.synced
+    pub fn reached(&self) -> Reached {
+        self.reached
     }
 
-    /// Returns the last position that may be confirmed.
-    pub fn confirmable(&self) -> u64 {
-        self.held.first().map_or(self.synced, |(position, _)| self.synced.min(position - 1))
+    /// Returns the last positions that may be confirmed.
+    pub fn confirmable(&self) -> Reached {
+        let Reached { written, synced } = self.reached;
+        let last = self.held.first().map_or(u64::MAX, |(position, _)| position - 1);
+        Reached { written: written.min(last), synced: synced.min(last) }
     }
 }
 
@@ -61,18 +65,19 @@ mod tests {
 
     #[test]
     fn a_position_waits_for_its_definitions_and_holds_later_ones() {
+        let reached = |written, synced| Reached { written, synced };
         let mut barriers = Barriers::default();
-        barriers.note_synced(3);
-        assert_eq!(barriers.confirmable(), 3);
+        barriers.note(reached(3, 2));
+        assert_eq!(barriers.confirmable(), reached(3, 2));
         assert!(barriers.hold(5, 1) && !barriers.hold(6, 1) && barriers.hold(7, 2));
-        barriers.note_synced(4);
-        assert_eq!(barriers.confirmable(), 4);
-        barriers.note_synced(9);
-        assert_eq!(barriers.confirmable(), 4);
+        barriers.note(reached(5, 4));
+        assert_eq!(barriers.confirmable(), reached(4, 4));
+        barriers.note(reached(9, 9));
+        assert_eq!(barriers.confirmable(), reached(4, 4));
         barriers.release(1);
-        assert_eq!(barriers.confirmable(), 6);
+        assert_eq!(barriers.confirmable(), reached(6, 6));
         barriers.release(2);
-        assert_eq!(barriers.confirmable(), 9);
+        assert_eq!(barriers.confirmable(), reached(9, 9));
     }
 
     #[test]
@@ -92,20 +97,20 @@ mod tests {
             position
         };
         let first = hand_over();
-        until_eq("nothing is under way", first, || messages.synced());
+        until_eq("nothing is under way", first, || messages.reached().synced);
         // The thread of the definitions is busy.
         let (open, gate) = mpsc::channel::<()>();
         journal.submit(Vec::new(), move |_| gate.recv().unwrap_or_default());
         let place = || Change::Delete(Place::new(Kind::Queue, &[b"/", b"q"]));
         journal.submit(vec![place()], |_| {});
         let held = hand_over();
-        until_eq("the message is on disk", held, || messages.log_synced());
-        assert_eq!(messages.synced(), first);
+        until_eq("the message is on disk", held, || messages.log_reached().synced);
+        assert_eq!(messages.reached().synced, first);
         drop(open);
-        until_eq("the definitions are on disk", held, || messages.synced());
+        until_eq("the definitions are on disk", held, || messages.reached().synced);
         until("nothing is under way", || journal.pending().is_none());
         let last = hand_over();
-        until_eq("the message is on disk", last, || messages.synced());
+        until_eq("the message is on disk", last, || messages.reached().synced);
         messages.close();
         journal.close().unwrap();
         std::fs::remove_dir_all(&folder).unwrap();

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 use hairstreak_broker::message::Message;
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{LogChange, LogRun, LogTarget};
 use hairstreak_store::DataDirectory;
 use hairstreak_store::log::{
@@ -23,6 +24,7 @@ use super::account::Account;
 use super::disk_watch::DiskWatch;
 use super::journal::Journal;
 use super::paging::Paging;
+use super::reached::{Awaited, Reached};
 use super::waiting::{Waiter, Waiting};
 
 /// The message log of a node.
@@ -62,7 +64,7 @@ impl Messages {
             memory.note(progress.freed_bytes, 0);
             watch.note_written(progress.failing.as_ref());
             watch.note_space(progress.is_short);
-            told.note_synced(progress.synced);
+            told.note(Reached::of(progress));
         });
         let OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed } =
             MessageLog::open_in(directory, sync_delay, is_known, on_progress)?;
@@ -165,10 +167,10 @@ impl Messages {
         self.paging.wake();
     }
 
-    /// The last position that may be confirmed: it is on the medium, and so are the definitions of its queues.
+    /// The last positions that may be confirmed: the definitions of their queues are on the medium.
     #[inline]
-    pub fn synced(&self) -> u64 {
-        self.waiting.synced()
+    pub fn reached(&self) -> Reached {
+        self.waiting.reached()
     }
 
     /// Returns the faults of the disk, for operators.
@@ -194,15 +196,15 @@ impl Messages {
         })
     }
 
-    /// The last position that is on the medium.
+    /// How far the log is.
     #[cfg(test)]
-    pub(super) fn log_synced(&self) -> u64 {
-        self.waiting.log_synced()
+    pub(super) fn log_reached(&self) -> Reached {
+        self.waiting.log_reached()
     }
 
     /// Waits for a position: `waiter` is served once it may be confirmed.
-    pub fn wait(&self, position: u64, waiter: Waiter) {
-        self.waiting.wait(position, waiter);
+    pub fn wait(&self, awaited: Awaited, waiter: Waiter) {
+        self.waiting.wait(awaited, waiter);
     }
 
     /// Writes all records, and ends the log.
@@ -224,13 +226,13 @@ fn mark_delivered(log: &MessageLog, queues: &[RecoveredQueue], account: &Account
     }
 }
 
-/// Puts a message into a batch, which the log syncs without delay.
+/// Puts a message into a batch, which the log writes or syncs without delay.
 pub(super) fn push_message(
     batch: &mut Batch,
     message: &Message<'_>,
     targets: &[LogTarget],
     moved: Option<LogRun>,
-    now: u64,
+    (durability, now): (Durability, u64),
 ) {
     let targets: Vec<Target> = targets
         .iter()
@@ -248,7 +250,11 @@ pub(super) fn push_message(
         extensions: &[],
         body: message.body.as_bytes(),
     }));
-    batch.want_sync();
+    match durability {
+        Durability::Memory => {}
+        Durability::Written => batch.want_write(),
+        Durability::Synced => batch.want_sync(),
+    }
 }
 
 fn push_changes(changes: &mut Vec<LogChange>, batch: &mut Batch) {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use hairstreak_base::BlockPool;
 use hairstreak_broker::change::Change as Recorded;
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{ConnectionId, Limits, SegmentPool};
 use hairstreak_store::NodeId;
 use hairstreak_transport::event_loop::Address;
@@ -19,6 +20,7 @@ use super::journal::{Commit, Journal, JournalError};
 use super::lingering::Lingering;
 use super::messages::Messages;
 use super::outlets::OPERATORS;
+use super::reached::Awaited;
 use super::received::Publishers;
 use super::recording::to_definition;
 use super::refused_logins::RefusedLogins;
@@ -189,12 +191,12 @@ impl Node {
         }
     }
 
-    /// Returns the commit of the messages that a host has handed to the message log so far.
-    pub fn logged(&self, host: &SharedHost) -> Commit {
+    /// Returns the commit of the messages that a host has handed to the message log so far, with that durability.
+    pub fn logged(&self, host: &SharedHost, durability: Durability) -> Commit {
         let Some(messages) = &self.messages else { return Commit::done() };
         let position = host.lock().log_position;
         let (commit, end) = Commit::pending();
-        messages.wait(position, Waiter::Call(Box::new(end)));
+        messages.wait(Awaited { position, durability }, Waiter::Call(Box::new(end)));
         commit
     }
 

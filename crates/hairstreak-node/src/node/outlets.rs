@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use hairstreak_base::{BlockPool, OutgoingBuffer};
 use hairstreak_broker::message::{Message, MessageView};
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{ConnectionId, HostOutbox, LogRun, LogTarget, Recipient, Room};
 use hairstreak_store::log::{Batch, Record};
 use hairstreak_transport::event_loop::Address;
@@ -170,12 +171,18 @@ impl HostOutbox for Outlets {
         }
     }
 
-    fn append(&mut self, message: &Message<'_>, targets: &[LogTarget], moved: Option<LogRun>) {
-        push_message(&mut self.batch, message, targets, moved, self.now);
+    fn append(
+        &mut self,
+        message: &Message<'_>,
+        targets: &[LogTarget],
+        moved: Option<LogRun>,
+        durability: Durability,
+    ) {
+        push_message(&mut self.batch, message, targets, moved, (durability, self.now));
     }
 
     fn write_page(&mut self, message: &Message<'_>, target: LogTarget, return_count: u16) {
-        push_message(&mut self.pages, message, &[target], None, self.now);
+        push_message(&mut self.pages, message, &[target], None, (Durability::Synced, self.now));
         if return_count > 0 {
             let LogTarget { queue, sequence, .. } = target;
             self.pages.push(&Record::Returned { queue, sequence, count: return_count.into() });

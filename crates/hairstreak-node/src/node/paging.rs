@@ -13,12 +13,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 use hairstreak_broker::message::{Attributes, BodyView, Message};
+use hairstreak_broker::queue::Durability;
 use hairstreak_broker::vhost::{HostOutbox, PagePlace, PageRequest, ReadMessage, VirtualHost};
 use hairstreak_store::DataDirectory;
 use hairstreak_store::log::{Batch, Loaded, LogError, MessageLog, Progress, Record, StoredMessage};
 use parking_lot::Mutex;
 
 use super::account::Account;
+use super::reached::{Awaited, Reached};
 use super::waiting::{Waiter, Waiting};
 
 /// Folder of the pages in the data directory.
@@ -51,7 +53,7 @@ pub struct PageMail {
 /// A request that was served, or failed.
 enum Done {
     Written { place: PagePlace, through: u64, bytes: u64 },
-    Read { place: PagePlace, messages: Vec<(StoredMessage, u16)>, next: u64 },
+    Read { place: PagePlace, messages: Vec<ReadRecord>, next: u64 },
     Failed { request: PageRequest, retry_at: u64 },
 }
 
@@ -59,10 +61,19 @@ impl Done {
     /// The memory of messages that were read.
     fn bytes(&self) -> usize {
         match self {
-            Done::Read { messages, .. } => messages.iter().map(|(stored, _)| stored.size()).sum(),
+            Done::Read { messages, .. } => messages.iter().map(|record| record.stored.size()).sum(),
             Done::Written { .. } | Done::Failed { .. } => 0,
         }
     }
+}
+
+/// A message that was read.
+struct ReadRecord {
+    stored: StoredMessage,
+    /// Returns so far.
+    return_count: u16,
+    /// The message log has the message.
+    is_logged: bool,
 }
 
 impl Paging {
@@ -86,7 +97,7 @@ impl Paging {
                 (None, true) => log::info!("messages are moved from memory to disk again"),
                 _ => {}
             }
-            told.note_synced(progress.synced);
+            told.note(Reached::of(progress));
         });
         let log = Arc::new(MessageLog::create_temporary(directory, FOLDER, on_progress)?);
         Ok(Paging { logged, paged: (log, waiting), recovered, account, is_wanted: AtomicBool::new(false) })
@@ -130,9 +141,10 @@ impl Paging {
     /// Tells the host once both logs have their positions on disk.
     fn await_written(&self, mail: &Arc<PageMail>, (logged, paged): (u64, u64), done: Done) {
         let (mail, pages) = (Arc::clone(mail), Arc::clone(&self.paged.1));
+        let synced = |position| Awaited { position, durability: Durability::Synced };
         let tell = Waiter::Call(Box::new(move || mail.push(done)));
-        let then = Waiter::Call(Box::new(move || pages.wait(paged, tell)));
-        self.logged.1.wait(logged, then);
+        let then = Waiter::Call(Box::new(move || pages.wait(synced(paged), tell)));
+        self.logged.1.wait(synced(logged), then);
     }
 
     /// Reads messages.
@@ -161,10 +173,10 @@ impl Paging {
                             pages.wake();
                         }
                     }
-                    let counted = |stored: StoredMessage| {
+                    let counted = |(stored, is_logged): (StoredMessage, bool)| {
                         let least = u16::from(stored.sequence <= recovered);
                         let count = stored.return_count.try_into().unwrap_or(u16::MAX);
-                        (stored, least.max(count))
+                        ReadRecord { stored, return_count: least.max(count), is_logged }
                     };
                     Done::Read { place, messages: messages.into_iter().map(counted).collect(), next }
                 }
@@ -239,9 +251,7 @@ impl PageMail {
                 }
                 Done::Read { place, messages, next } => {
                     count += messages.len();
-                    let read = messages
-                        .iter()
-                        .filter_map(|(stored, return_count)| to_read(stored, *return_count, now));
+                    let read = messages.iter().filter_map(|record| to_read(record, now));
                     host.pages_read(place, read, next, now, outlets);
                 }
                 Done::Failed { request, retry_at } if retry_at <= now => retried.push(request),
@@ -259,27 +269,28 @@ impl PageMail {
     }
 }
 
-/// Puts messages of a queue from two logs in order, as far as both were read, and up to the place `through`. Returns the first
-/// place that was not read.
-fn merge([logged, paged]: [Loaded; 2], through: u64) -> (Vec<StoredMessage>, u64) {
+/// Puts messages of a queue from two logs in order, as far as both were read, and up to the place `through`. Returns for each
+/// whether it is from the message log, and the first place that was not read.
+fn merge([logged, paged]: [Loaded; 2], through: u64) -> (Vec<(StoredMessage, bool)>, u64) {
     let end = |loaded: &Loaded| if loaded.is_end { u64::MAX } else { loaded.next };
     let next = end(&logged).min(end(&paged)).min(through + 1);
     let damaged = logged.damaged.iter().chain(&paged.damaged).filter(|place| **place < next).count();
     if damaged > 0 {
         log::error!("{damaged} messages on disk are damaged and lost");
     }
-    let mut messages = logged.messages;
     let is_sorted = paged.messages.is_empty();
-    messages.extend(paged.messages);
-    messages.retain(|stored| stored.sequence < next);
+    let logged = logged.messages.into_iter().map(|stored| (stored, true));
+    let paged = paged.messages.into_iter().map(|stored| (stored, false));
+    let mut messages: Vec<_> = logged.chain(paged).filter(|(stored, _)| stored.sequence < next).collect();
     if !is_sorted {
-        messages.sort_unstable_by_key(|stored| stored.sequence);
+        messages.sort_unstable_by_key(|(stored, _)| stored.sequence);
     }
     (messages, next)
 }
 
 /// A message of the disk, as the host takes it.
-fn to_read(stored: &StoredMessage, return_count: u16, now: u64) -> Option<ReadMessage<'_>> {
+fn to_read(read: &ReadRecord, now: u64) -> Option<ReadMessage<'_>> {
+    let ReadRecord { stored, return_count, is_logged } = read;
     let record = stored.message()?;
     // A clock that was set back lengthens no life beyond its first length.
     let left = |ttl_ms: u64| ttl_ms.min(record.time_ms.saturating_add(ttl_ms).saturating_sub(now));
@@ -293,5 +304,6 @@ fn to_read(stored: &StoredMessage, return_count: u16, now: u64) -> Option<ReadMe
         body: BodyView::Copied(record.body),
     };
     let expires_at = stored.ttl_ms.map(|ttl_ms| now.saturating_add(left(ttl_ms)));
-    Some(ReadMessage { message, sequence: stored.sequence, expires_at, return_count })
+    let (return_count, is_logged) = (*return_count, *is_logged);
+    Some(ReadMessage { message, sequence: stored.sequence, expires_at, return_count, is_logged })
 }

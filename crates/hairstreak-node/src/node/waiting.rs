@@ -9,14 +9,16 @@ use hairstreak_transport::event_loop::Address;
 use parking_lot::Mutex;
 
 use super::barriers::Barriers;
+use super::reached::{Awaited, Reached};
 
 /// Progress of a log, and the waiters for positions.
 #[derive(Default)]
 pub struct Waiting {
-    /// The last position that may be confirmed.
+    /// The last positions that may be confirmed.
+    written: AtomicU64,
     synced: AtomicU64,
     barriers: Mutex<Barriers>,
-    waiters: Mutex<Vec<(u64, Waiter)>>,
+    waiters: Mutex<Vec<(Awaited, Waiter)>>,
     wake: OnceLock<Box<dyn Fn(Address) + Send + Sync>>,
 }
 
@@ -30,10 +32,10 @@ pub enum Waiter {
 
 impl Waiting {
     /// Waits for a position: `waiter` is served once it may be confirmed.
-    pub fn wait(&self, position: u64, waiter: Waiter) {
-        self.waiters.lock().push((position, waiter));
-        // The position may have been synced meanwhile.
-        if self.synced() >= position {
+    pub fn wait(&self, awaited: Awaited, waiter: Waiter) {
+        self.waiters.lock().push((awaited, waiter));
+        // The log may have reached the position meanwhile.
+        if self.reached().has(awaited) {
             self.serve();
         }
     }
@@ -43,16 +45,16 @@ impl Waiting {
         let _ = self.wake.set(wake);
     }
 
-    /// The last position that may be confirmed.
+    /// The last positions that may be confirmed.
     #[inline]
-    pub fn synced(&self) -> u64 {
-        self.synced.load(Acquire)
+    pub fn reached(&self) -> Reached {
+        Reached { written: self.written.load(Acquire), synced: self.synced.load(Acquire) }
     }
 
-    /// The last position that is on the medium, confirmed or not.
+    /// How far the log is, confirmed or not.
     #[cfg(test)]
-    pub fn log_synced(&self) -> u64 {
-        self.barriers.lock().synced()
+    pub fn log_reached(&self) -> Reached {
+        self.barriers.lock().reached()
     }
 
     /// Appends a batch that waits for definitions, too. Returns also whether no earlier batch waits for the same definitions.
@@ -63,25 +65,27 @@ impl Waiting {
         (appended, barriers.hold(appended.position, definitions))
     }
 
-    /// The log has synced all positions up to this one.
-    pub fn note_synced(&self, synced: u64) {
-        self.follow(|barriers| barriers.note_synced(synced));
+    /// Notes how far the log is.
+    pub fn note(&self, reached: Reached) {
+        self.follow(|barriers| barriers.note(reached));
     }
 
     /// Changes the barriers, and serves the waiters whose positions may be confirmed now.
     pub fn follow(&self, change: impl FnOnce(&mut Barriers)) {
         let mut barriers = self.barriers.lock();
         change(&mut barriers);
-        self.synced.store(barriers.confirmable(), Release);
+        let Reached { written, synced } = barriers.confirmable();
+        self.written.store(written, Release);
+        self.synced.store(synced, Release);
         drop(barriers);
         self.serve();
     }
 
     fn serve(&self) {
-        let synced = self.synced();
-        let served: Vec<(u64, Waiter)> = {
+        let reached = self.reached();
+        let served: Vec<(Awaited, Waiter)> = {
             let mut waiters = self.waiters.lock();
-            waiters.extract_if(.., |(position, _)| *position <= synced).collect()
+            waiters.extract_if(.., |(awaited, _)| reached.has(*awaited)).collect()
         };
         for (_, waiter) in served {
             match waiter {

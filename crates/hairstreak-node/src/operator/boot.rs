@@ -73,9 +73,10 @@ pub fn open(config: &NodeConfig) -> Result<Node, BootError> {
     let kinds: Vec<Kind> = store.kinds().iter().filter_map(|kind| Kind::of_number(kind.number())).collect();
     let mut node = Node::new(config, account, Journal::on(store), Some(messages))?;
     node.id = directory.node_id();
+    // Queues without an owner are deleted behind this.
+    drop(node.journal.commit(&given));
     restoring::restore(&node, definitions, &kinds).map_err(wrong)?;
     virtual_hosts::all(&node).iter().for_each(|host| taking_effect::apply(&node, host));
-    drop(node.journal.commit(&given));
     loading::load(&node, &recovered, &logged);
     add_first_definitions(&node, config)?;
     // A node whose first definitions cannot be written would be a different one after a crash.

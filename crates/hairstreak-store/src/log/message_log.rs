@@ -2,6 +2,7 @@
 //!
 //! While a group is synced, the next group gathers. Many publishers share a sync, and a single publisher waits for its own sync only.
 //! No confirm waits for a timer. Acknowledgements and returns need no sync: the log writes them with the next group, or a moment later.
+//! A group in which nobody waits for a sync is synced with a later group, and after a second at the latest.
 //!
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
@@ -31,9 +32,11 @@ use crate::directory::DataDirectory;
 pub(super) const FOLDER: &str = "messages";
 /// Bytes that may wait without a sync.
 pub(super) const UNSYNCED_BYTES_MAX: usize = 8 << 20;
-/// Longest delay of records that need no sync, and the bytes at which the log writes them at once.
+/// Longest delay of the write of records that nobody waits for, and the bytes at which the log writes them at once.
 const LAZY_TIME: Duration = Duration::from_millis(10);
 const LAZY_BYTES_MAX: usize = 256 << 10;
+/// Longest delay of the sync of a group in which nobody waits for a sync.
+const LAZY_SYNC_TIME: Duration = Duration::from_secs(1);
 /// Bytes that are copied out of sparse segments behind each group, and for each byte of the group.
 const COPIED_BYTES_MIN: usize = 64 << 10;
 const COPIED_PER_BYTE: usize = 2;
@@ -107,7 +110,8 @@ struct Waiting {
     bytes: usize,
     /// Position of the last batch.
     position: u64,
-    wants_sync: bool,
+    /// A caller waits for one of the batches.
+    is_urgent: bool,
     /// Space is short: the thread is to free what it can.
     wants_space: bool,
     is_asleep: bool,
@@ -221,10 +225,12 @@ impl MessageLog {
             shared: Arc::clone(&shared),
             writer,
             on_progress,
+            taken: 0,
             written: 0,
             synced: 0,
             unsynced_bytes: 0,
             limit: GroupLimit::new(),
+            sync_at: None,
             copies_from: Instant::now(),
         };
         let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
@@ -238,9 +244,9 @@ impl MessageLog {
         let mut waiting = self.shared.waiting();
         waiting.position += 1;
         waiting.bytes += batch.size();
-        waiting.wants_sync |= batch.wants_sync;
+        waiting.is_urgent |= batch.is_urgent();
         waiting.batches.push(batch);
-        let is_lazy = !waiting.wants_sync && waiting.batches.len() > 1 && waiting.bytes < LAZY_BYTES_MAX;
+        let is_lazy = !waiting.is_urgent && waiting.batches.len() > 1 && waiting.bytes < LAZY_BYTES_MAX;
         let has_to_wake = waiting.is_asleep && !is_lazy;
         waiting.is_asleep &= is_lazy;
         Appended { position: waiting.position, has_to_wake }
@@ -335,23 +341,24 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the next group. Waits until there is one or space is short, unless `may_wait` is false. The group may be empty.
-    /// `None`: the log is closed, and there is no batch.
-    fn take_group(&self, bytes_max: usize, may_wait: bool) -> Option<Vec<Batch>> {
+    /// Takes the next group. Waits until there is one or space is short, unless `may_wait` is false. Waits until `sync_at` at the
+    /// longest. The group may be empty. `None`: the log is closed, and there is no batch.
+    fn take_group(&self, bytes_max: usize, may_wait: bool, sync_at: Option<Instant>) -> Option<Vec<Batch>> {
         let mut waiting = self.waiting();
-        let mut deadline = None;
+        let mut write_at = None;
         while may_wait
             && !waiting.is_closing
-            && !waiting.wants_sync
+            && !waiting.is_urgent
             && !waiting.wants_space
             && waiting.bytes < LAZY_BYTES_MAX
         {
             let now = Instant::now();
             if !waiting.batches.is_empty() {
-                let deadline = *deadline.get_or_insert(now + LAZY_TIME);
-                if deadline <= now {
-                    break;
-                }
+                write_at.get_or_insert(now + LAZY_TIME);
+            }
+            let deadline = [write_at, sync_at].into_iter().flatten().min();
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                break;
             }
             waiting.is_asleep = true;
             waiting = match deadline {
@@ -374,7 +381,7 @@ impl Shared {
         let later = waiting.batches.split_off(count);
         let group = mem::replace(&mut waiting.batches, later);
         waiting.bytes -= bytes;
-        waiting.wants_sync = waiting.batches.iter().any(|batch| batch.wants_sync);
+        waiting.is_urgent = waiting.batches.iter().any(Batch::is_urgent);
         (!group.is_empty() || !waiting.is_closing).then_some(group)
     }
 }
@@ -392,11 +399,15 @@ struct WriterThread {
     shared: Arc<Shared>,
     writer: Writer,
     on_progress: Box<OnProgress>,
+    /// Last batch that the thread has taken.
+    taken: u64,
     written: u64,
     synced: u64,
     /// Bytes of batches that are taken, and not synced.
     unsynced_bytes: usize,
     limit: GroupLimit,
+    /// Time of the sync of groups in which nobody waits for a sync.
+    sync_at: Option<Instant>,
     /// Time from which on messages are copied: later than now after a failure.
     copies_from: Instant,
 }
@@ -404,10 +415,10 @@ struct WriterThread {
 impl WriterThread {
     fn run(mut self) {
         let mut is_compact = false;
-        while let Some(group) = self.shared.take_group(self.limit.bytes_max(), is_compact) {
+        while let Some(group) = self.shared.take_group(self.limit.bytes_max(), is_compact, self.sync_at) {
             let bytes: usize = group.iter().map(Batch::size).sum();
             if !group.is_empty() {
-                self.written += group.len() as u64;
+                self.taken += group.len() as u64;
                 self.unsynced_bytes += bytes;
                 if let Err(error) = self.write(group)
                     && !self.recover(error)
@@ -427,6 +438,11 @@ impl WriterThread {
                     true
                 }
             };
+            if let Err(error) = self.sync_if_due()
+                && !self.recover(error)
+            {
+                return;
+            }
             if self.writer.is_synced() && self.synced < self.written {
                 self.synced = self.written;
                 self.tell(None);
@@ -445,15 +461,35 @@ impl WriterThread {
         let start = Instant::now();
         let bytes: usize = group.iter().map(Batch::size).sum();
         let wants_sync = group.iter().any(|batch| batch.wants_sync);
-        self.timed(|writer| {
-            writer.write(group)?;
-            if wants_sync || writer.unsynced_size() > UNSYNCED_BYTES_MAX { writer.sync() } else { Ok(()) }
-        })?;
+        let wants_write = group.iter().any(|batch| batch.wants_write);
+        self.timed(|writer| writer.write(group))?;
+        self.written = self.taken;
+        if wants_sync || self.writer.unsynced_size() > UNSYNCED_BYTES_MAX {
+            if wants_write {
+                // These callers need not wait for the sync.
+                self.tell(None);
+            }
+            self.timed(Writer::sync)?;
+        }
         if self.writer.is_synced() {
             self.synced = self.written;
             self.limit.note(bytes, start.elapsed());
         }
         Ok(())
+    }
+
+    /// Syncs groups in which nobody waits for a sync, if their time has come.
+    fn sync_if_due(&mut self) -> io::Result<()> {
+        if self.writer.is_synced() {
+            self.sync_at = None;
+            return Ok(());
+        }
+        let now = Instant::now();
+        if *self.sync_at.get_or_insert(now + LAZY_SYNC_TIME) > now {
+            return Ok(());
+        }
+        self.sync_at = None;
+        self.timed(Writer::sync)
     }
 
     /// Copies messages behind a group of that size. Returns true if there is nothing more to copy.
@@ -500,6 +536,7 @@ impl WriterThread {
                 .wait_timeout_while(waiting, RETRY_INTERVAL, |waiting| !waiting.is_closing);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
+        self.written = self.taken;
         if self.writer.is_synced() {
             self.synced = self.written;
         }
@@ -507,7 +544,7 @@ impl WriterThread {
     }
 
     fn tell(&mut self, failing: Option<io::Error>) {
-        let freed_bytes = if self.synced == self.written { mem::take(&mut self.unsynced_bytes) } else { 0 };
+        let freed_bytes = if self.synced == self.taken { mem::take(&mut self.unsynced_bytes) } else { 0 };
         let progress = Progress {
             written: self.written,
             synced: self.synced,

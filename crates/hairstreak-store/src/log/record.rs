@@ -150,6 +150,8 @@ pub enum Runs<'a> {
 pub struct Batch {
     pub(super) bytes: Vec<u8>,
     pub(super) count: u32,
+    /// A caller waits until the batch is written.
+    pub(super) wants_write: bool,
     /// A caller waits until the batch is on the medium.
     pub(super) wants_sync: bool,
 }
@@ -163,6 +165,16 @@ impl Batch {
     /// Returns the bytes of the records.
     pub fn size(&self) -> usize {
         self.bytes.len()
+    }
+
+    /// Has the log write the batch without delay.
+    pub fn want_write(&mut self) {
+        self.wants_write = true;
+    }
+
+    /// Returns true if a caller waits for the batch.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.wants_write || self.wants_sync
     }
 
     /// Has the log sync the batch without delay.

@@ -76,6 +76,8 @@ pub(super) struct Writer {
     active: Option<Active>,
     /// Groups since the last sync.
     unsynced: Vec<Group>,
+    /// Bytes of their records.
+    unsynced_size: usize,
     /// A write or a sync has failed: [`Writer::restart`] comes next.
     has_failed: bool,
     /// Segments that were given up before a group in them was synced.
@@ -142,6 +144,7 @@ impl Writer {
             sizes,
             active: None,
             unsynced: Vec::new(),
+            unsynced_size: 0,
             has_failed: false,
             abandoned: Vec::new(),
             synced_group,
@@ -179,6 +182,7 @@ impl Writer {
     pub fn write(&mut self, batches: Vec<Batch>) -> io::Result<()> {
         let sequence = self.state.next_group;
         self.state.next_group += 1;
+        self.unsynced_size += batches.iter().map(Batch::size).sum::<usize>();
         self.unsynced.push(Group { sequence, batches });
         self.check()?;
         let result = self.write_last();
@@ -212,6 +216,7 @@ impl Writer {
             active.is_synced = true;
             self.synced_group = last.sequence;
             self.unsynced.clear();
+            self.unsynced_size = 0;
         }
         Ok(())
     }
@@ -381,7 +386,7 @@ impl Writer {
 
     /// Returns the bytes of the groups since the last sync.
     pub fn unsynced_size(&self) -> usize {
-        self.unsynced.iter().flat_map(|group| &group.batches).map(Batch::size).sum()
+        self.unsynced_size
     }
 
     /// Syncs and seals the active segment, and makes a checkpoint.

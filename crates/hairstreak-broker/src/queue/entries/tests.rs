@@ -8,7 +8,14 @@ use super::*;
 use crate::message::MessageId;
 
 fn entry(sequence: u64) -> Entry {
-    Entry { sequence, expires_at: 0, message: MessageId(sequence as u32), return_count: 0, priority: 0 }
+    Entry {
+        sequence,
+        expires_at: 0,
+        message: MessageId(sequence as u32),
+        return_count: 0,
+        priority: 0,
+        is_logged: false,
+    }
 }
 
 fn memory_of(entries: &Entries) -> usize {

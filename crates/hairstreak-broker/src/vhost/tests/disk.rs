@@ -110,24 +110,36 @@ impl Bench {
                 let is_all = read_count == places.len();
                 places.truncate(read_count);
                 let next = places.last().filter(|_| !is_all).map_or(through + 1, |(_, last)| last + 1);
-                let taken: Vec<(u64, OwnedMessage, Option<u64>, u16)> = places
+                let taken: Vec<(u64, OwnedMessage, Option<u64>, u16, bool)> = places
                     .into_iter()
                     .map(|place| {
                         let Kept { message, expires_at, return_count } = &said.disk.messages[&place];
-                        (place.1, OwnedMessage::of(&message.message()), *expires_at, *return_count)
+                        let is_logged = place.0 == log_id;
+                        (place.1, OwnedMessage::of(&message.message()), *expires_at, *return_count, is_logged)
                     })
                     .collect();
                 said.disk.remove(place.page_id(), 0, next - 1);
-                let read = taken.iter().map(|(sequence, message, expires_at, return_count)| ReadMessage {
-                    message: message.message(),
-                    sequence: *sequence,
-                    expires_at: *expires_at,
-                    return_count: *return_count,
+                let read = taken.iter().map(|(sequence, message, expires_at, return_count, is_logged)| {
+                    ReadMessage {
+                        message: message.message(),
+                        sequence: *sequence,
+                        expires_at: *expires_at,
+                        return_count: *return_count,
+                        is_logged: *is_logged,
+                    }
                 });
                 host.pages_read(place, read, next, *now, said);
             }
         }
         true
+    }
+
+    /// The number of messages that the message log has, once it knows the last changes.
+    pub(super) fn logged_count(&mut self) -> u64 {
+        let Bench { host, said, .. } = self;
+        host.log_changes().drain(..).for_each(|change| said.disk.apply(change));
+        let is_queue = |id| id != 0 && host.parts.queues.iter().any(|queue| queue.log_id() == id);
+        said.disk.messages.keys().filter(|(id, _)| is_queue(*id)).count() as u64
     }
 
     /// Serves requests until there is none.

@@ -101,5 +101,5 @@ fn durable_messages_are_counted_with_those_delivered() {
     }
     bench.publish_all("q", &["2"]);
     assert!(bench.get(channel, "q", false).is_some());
-    assert_eq!(bench.host.durable_message_count(), 2);
+    assert_eq!(bench.host.unlogged_message_count(), 2);
 }

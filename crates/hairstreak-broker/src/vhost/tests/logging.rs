@@ -49,9 +49,9 @@ fn settled(bench: &mut Bench) -> Vec<(u64, u64)> {
 #[test]
 fn the_log_gets_the_persistent_messages_of_durable_queues() {
     let (mut bench, _) = with_log();
-    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged);
+    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged(Durability::Synced));
     assert_eq!(publish(&mut bench, TRANSIENT), Published::Routed);
-    assert_eq!(publish_to(&mut bench, "q", PERSISTENT, Some(b"50")), Published::Logged);
+    assert_eq!(publish_to(&mut bench, "q", PERSISTENT, Some(b"50")), Published::Logged(Durability::Synced));
     assert_eq!(appended(&mut bench), [(1, None), (3, Some(50))]);
     bench.declare(&queue("passing", FieldTable::new())).unwrap();
     assert_eq!(publish_to(&mut bench, "passing", PERSISTENT, None), Published::Routed);
@@ -80,14 +80,14 @@ fn a_delivered_message_is_in_the_log_until_it_is_acknowledged() {
 #[test]
 fn a_message_for_a_consumer_without_acknowledgements_leaves_at_once() {
     let (mut bench, channel) = with_log();
-    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged);
+    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged(Durability::Synced));
     bench.consume_no_ack(channel, "a");
     assert_eq!((appended(&mut bench), settled(&mut bench)), (vec![(1, None)], vec![(1, 1)]));
     // The consumer waits: the queue never has the next message.
     assert_eq!(publish(&mut bench, PERSISTENT), Published::Routed);
     assert_eq!((appended(&mut bench), settled(&mut bench)), (vec![], vec![]));
     bench.cancel(channel, "a");
-    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged);
+    assert_eq!(publish(&mut bench, PERSISTENT), Published::Logged(Durability::Synced));
     bench.get(channel, "q", true).unwrap();
     assert_eq!((appended(&mut bench), settled(&mut bench)), (vec![(3, None)], vec![(3, 1)]));
 }

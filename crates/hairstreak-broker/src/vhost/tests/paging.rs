@@ -257,7 +257,10 @@ fn a_restarted_queue_with_priorities_delivers_the_highest_first() {
     let publish = |bench: &mut Bench, number: u8| {
         let properties =
             Properties { delivery_mode: Some(2), priority: Some(number % 4), ..Properties::default() };
-        assert_eq!(bench.publish_with("", "d", &number.to_string(), &properties), Published::Logged);
+        assert_eq!(
+            bench.publish_with("", "d", &number.to_string(), &properties),
+            Published::Logged(Durability::Synced)
+        );
     };
     (0..40).for_each(|number| publish(&mut bench, number));
     restart(&mut bench, with_priorities());

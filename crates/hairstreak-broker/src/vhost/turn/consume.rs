@@ -170,7 +170,7 @@ fn take_front<O: HostOutbox>(
     }
     take(turn.outbox, got, &view);
     if no_ack {
-        turn.parts.note_gone(id, front.sequence, front.message);
+        turn.parts.note_gone(id, &front);
         turn.parts.store.release(front.message);
     } else {
         turn.parts.channels.push_unacked(channel, Unacked::new(got.delivery_tag, id, None, front));

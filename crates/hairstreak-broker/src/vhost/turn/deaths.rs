@@ -1,7 +1,6 @@
 //! Deaths: messages expire, are too many, or are rejected.
 
-use crate::message::MessageId;
-use crate::queue::{QueueId, QueueKind, Reason};
+use crate::queue::{Entry, QueueId, QueueKind, Reason};
 use crate::vhost::HostOutbox;
 use crate::vhost::credit::touch;
 use crate::vhost::letters::Letter;
@@ -17,7 +16,7 @@ pub(super) fn expire_fronts<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) 
         turn.parts.steps.charge(1);
         turn.parts.remove_front(id, &front);
         turn.parts.queues.get_mut(id).counts.gone += 1;
-        bury(turn.parts, id, (front.sequence, front.message), Reason::Expired);
+        bury(turn.parts, id, &front, Reason::Expired);
     }
     let next_expiry = turn.parts.queues.get(id).ready.next_expiry();
     turn.parts.timers.set_message_expiry(id, next_expiry);
@@ -35,25 +34,22 @@ pub(super) fn shorten<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
         turn.parts.steps.charge(1);
         turn.parts.remove_front(id, &front);
         turn.parts.queues.get_mut(id).counts.gone += 1;
-        bury(turn.parts, id, (front.sequence, front.message), Reason::MaxLength);
+        bury(turn.parts, id, &front, Reason::MaxLength);
     }
 }
 
-/// The place of a message that its queue refused.
-pub(super) const NO_SEQUENCE: u64 = 0;
-
 /// Counts the death of a message that was removed from its list. The message is a dead letter if its queue has an exchange for
 /// them.
-pub(super) fn bury(parts: &mut Parts, id: QueueId, (sequence, message): (u64, MessageId), reason: Reason) {
+pub(super) fn bury(parts: &mut Parts, id: QueueId, entry: &Entry, reason: Reason) {
     let queue = parts.queues.get(id);
     let (kind, has_letters) = (queue.kind, queue.settings.dead_letter.is_some());
     note_death(parts, kind, has_letters, reason);
     if has_letters {
         parts.queues.get_mut(id).counts.unwritten_letters += 1;
-        parts.letters.push(Letter { message, sequence, queue: id, reason });
+        parts.letters.push(Letter { entry: *entry, queue: id, reason });
     } else {
-        parts.note_gone(id, sequence, message);
-        parts.store.release(message);
+        parts.note_gone(id, entry);
+        parts.store.release(entry.message);
     }
 }
 

@@ -5,7 +5,7 @@ use hairstreak_wire::amqp::Properties;
 use super::deaths::{expire_fronts, shorten};
 use super::paging::follow_backlog;
 use crate::message::{Message, MessageId, MessageView, Store};
-use crate::queue::{Consumers, Entry, NEVER, QueueId, QueueKind, add_delivery_count};
+use crate::queue::{Consumers, Durability, Entry, NEVER, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
 use crate::vhost::credit::{next_consumer, note_unacked, touch};
 use crate::vhost::parts::{Parts, Turn};
@@ -79,7 +79,7 @@ fn deliver_front<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId, consumer_id
         &view,
     );
     if no_ack {
-        parts.note_gone(id, front.sequence, front.message);
+        parts.note_gone(id, front);
         parts.store.release(front.message);
     } else {
         note_unacked(turn.parts, id, consumer_id, tag, *front);
@@ -102,7 +102,7 @@ pub(super) fn deliver_direct<O: HostOutbox>(
     let tag =
         hand_over(&parts.consumers, &mut parts.channels, turn.outbox, consumer_id, false, &message.view());
     if !parts.consumers.get(consumer_id).no_ack {
-        note_logged(parts, id, message, turn.now);
+        let is_logged = note_logged(parts, id, message, turn.now);
         let queue = parts.queues.get_mut(id);
         queue.note_unacknowledged(message.body.as_bytes().len() as u32);
         let entry = Entry {
@@ -111,6 +111,7 @@ pub(super) fn deliver_direct<O: HostOutbox>(
             message: store_once(&mut parts.store, message, stored),
             return_count: 0,
             priority: queue.ready.list_of(message.attributes.priority),
+            is_logged,
         };
         note_unacked(turn.parts, id, consumer_id, tag, entry);
     }
@@ -163,46 +164,49 @@ pub(super) fn store_once(
     }
 }
 
-/// Notes the place of the last message that arrived in a queue for the message log, if the queue is logged.
+/// Notes the place of the last message that arrived in a queue, if the message log gets the message. Returns whether it does.
 #[inline]
-pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) {
-    if parts.appends.is_on() {
-        note_target(parts, id, message, now);
-    }
+pub(super) fn note_logged(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) -> bool {
+    parts.appends.is_on() && note_target(parts, id, message, now)
 }
 
 /// The part of [`note_logged`] for hosts with a log. A call keeps it out of the code of hosts without one.
 #[inline(never)]
-fn note_target(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) {
+fn note_target(parts: &mut Parts, id: QueueId, message: &Message<'_>, now: u64) -> bool {
     let queue = parts.queues.get(id);
-    if queue.logs(message.attributes.is_persistent) {
-        let expires_at = queue.expiry_of(message.attributes.expiration_ms, now);
-        let ttl_ms = (expires_at != NEVER).then(|| expires_at.saturating_sub(now));
-        let sequence = queue.ready.last_sequence();
-        parts.appends.targets.push(LogTarget { queue: queue.log_id(), sequence, ttl_ms });
+    let durability = queue.durability_of(message.attributes.is_persistent);
+    if durability == Durability::Memory {
+        return false;
     }
+    let expires_at = queue.expiry_of(message.attributes.expiration_ms, now);
+    let ttl_ms = (expires_at != NEVER).then(|| expires_at.saturating_sub(now));
+    let sequence = queue.ready.last_sequence();
+    parts.appends.note_target(LogTarget { queue: queue.log_id(), sequence, ttl_ms }, durability);
+    true
 }
 
-/// Puts a message into the message log if the last call gave it to a logged queue. Returns whether it did.
+/// Puts a message into the message log if the last call gave it to a logged queue. Returns the durability that its confirm waits
+/// for: the strictest of these queues.
 #[inline]
 pub(super) fn append<O: HostOutbox>(
     turn: &mut Turn<'_, O>,
     message: &Message<'_>,
     moved: Option<LogRun>,
-) -> bool {
-    let has_targets = !turn.parts.appends.targets.is_empty();
-    if has_targets {
-        append_targets(turn, message, moved);
-    }
-    has_targets
+) -> Durability {
+    if turn.parts.appends.has_targets() { append_targets(turn, message, moved) } else { Durability::Memory }
 }
 
 /// The part of [`append`] for hosts with a log. A call keeps it out of the code of hosts without one.
 #[inline(never)]
-fn append_targets<O: HostOutbox>(turn: &mut Turn<'_, O>, message: &Message<'_>, moved: Option<LogRun>) {
-    let targets = &mut turn.parts.appends.targets;
-    turn.outbox.append(message, targets, moved);
-    targets.clear();
+fn append_targets<O: HostOutbox>(
+    turn: &mut Turn<'_, O>,
+    message: &Message<'_>,
+    moved: Option<LogRun>,
+) -> Durability {
+    let (targets, durability) = turn.parts.appends.targets();
+    turn.outbox.append(message, targets, moved, durability);
+    turn.parts.appends.clear_targets();
+    durability
 }
 
 /// The message is in all its queues.

@@ -228,8 +228,7 @@ pub(super) fn go_on_deleting<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId)
     turn.parts.steps.charge(QUEUE_STEPS);
     let queue = turn.parts.queues.get_mut(id);
     // The log forgets the queue with all its messages.
-    let (log_id, dropped) =
-        (queue.log_id(), Dropped { ready: queue.take_ready(), log_id: 0, kind: queue.kind });
+    let (log_id, dropped) = (queue.log_id(), Dropped { ready: queue.take_ready(), log_id: 0 });
     if log_id != 0 {
         turn.parts.appends.push(LogChange::Forgotten { queue: log_id });
     }

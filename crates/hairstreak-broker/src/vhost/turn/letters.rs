@@ -49,8 +49,8 @@ pub(super) fn write_next_letter<O: HostOutbox>(turn: &mut Turn<'_, O>) -> bool {
     }
     turn.parts.queues.get_mut(letter.queue).counts.unwritten_letters -= 1;
     // Only now, behind the letter: a crash in between repeats the letter.
-    turn.parts.note_gone(letter.queue, letter.sequence, letter.message);
-    turn.parts.store.release(letter.message);
+    turn.parts.note_gone(letter.queue, &letter.entry);
+    turn.parts.store.release(letter.entry.message);
     true
 }
 
@@ -63,7 +63,7 @@ fn address_letter<O: HostOutbox>(
     encoded: &mut Vec<u8>,
 ) -> Option<Box<Unrouted>> {
     let parts = &mut *turn.parts;
-    let view = parts.store.view(letter.message);
+    let view = parts.store.view(letter.entry.message);
     // Stored properties were decoded when the message was published.
     let Ok(mut properties) = Properties::decode(view.properties) else { return None };
     let death = Death {
@@ -116,11 +116,11 @@ fn send_letter<O: HostOutbox>(
         return;
     }
     let store = &turn.parts.store;
-    let view = store.view(letter.message);
+    let view = store.view(letter.entry.message);
     let routing_key = target.routing_key.as_deref().unwrap_or(view.routing_key).to_vec();
     let attributes = Attributes {
-        is_persistent: store.is_persistent(letter.message),
-        priority: store.priority(letter.message),
+        is_persistent: store.is_persistent(letter.entry.message),
+        priority: store.priority(letter.entry.message),
         expiration_ms: None,
     };
     let mut copied = std::mem::take(&mut turn.parts.letters.body);
@@ -158,14 +158,14 @@ fn send_letter<O: HostOutbox>(
     turn.parts.letters.body = copied;
 }
 
-/// The dead message as the message log knows it, if its queue is logged.
+/// The dead message as the message log knows it, if the log has it.
 fn moved_run(parts: &Parts, letter: &Letter) -> Option<LogRun> {
     let (queue, store) = (parts.queues.get(letter.queue), &parts.store);
-    queue.logs(store.is_persistent(letter.message)).then(|| LogRun {
+    queue.has_logged(&letter.entry).then(|| LogRun {
         queue: queue.log_id(),
-        first: letter.sequence,
+        first: letter.entry.sequence,
         count: 1,
-        body_size: u64::from(store.body_size(letter.message)),
+        body_size: u64::from(store.body_size(letter.entry.message)),
     })
 }
 

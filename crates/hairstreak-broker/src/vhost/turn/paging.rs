@@ -1,7 +1,7 @@
 //! Paging: messages of long queues go to disk, and come back ahead of the consumers.
 
 use crate::message::{Attributes, Message};
-use crate::queue::{Entry, Kept, NEVER, QueueId, QueueKind};
+use crate::queue::{Entry, Kept, NEVER, QueueId};
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::{first_consumer, touch};
 use crate::vhost::pages::{PagePlace, PageRequest, Pages, PausedVisit, ReadMessage};
@@ -44,8 +44,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     let Some(last) = written.last() else { return };
     steps.charge(written.len());
     pages.writing_bytes += bytes;
-    let is_logged = |entry: &&Entry| queue.logs(store.is_persistent(entry.message));
-    for entry in written.iter().filter(|entry| !is_logged(entry)) {
+    for entry in written.iter().filter(|entry| !entry.is_logged) {
         let view = store.view(entry.message);
         let attributes = Attributes {
             is_persistent: store.is_persistent(entry.message),
@@ -66,7 +65,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     pages.requests.push(PageRequest::Write {
         place: PagePlace { queue: id, page_id: paged.page_id },
         through: last.sequence,
-        has_logged: written.iter().any(|entry| is_logged(&entry)),
+        has_logged: written.iter().any(|entry| entry.is_logged),
         bytes,
     });
 }
@@ -172,13 +171,8 @@ fn leave_to_disk<O: HostOutbox>(turn: &mut Turn<'_, O>, place: PagePlace, throug
         return;
     }
     let before = queue.ready.memory_bytes();
-    let (has_log, is_quorum) = (queue.log_id() != 0, queue.kind == QueueKind::Quorum);
-    let figures = |entry: &Entry| {
-        let is_logged = has_log && (is_quorum || store.is_persistent(entry.message));
-        (store.body_size(entry.message), is_logged)
-    };
     let mut left = Vec::new();
-    while let Some(entry) = queue.ready.leave_to_disk(through, figures) {
+    while let Some(entry) = queue.ready.leave_to_disk(through, |entry| store.body_size(entry.message)) {
         left.push(entry.message);
     }
     let after = queue.ready.memory_bytes();
@@ -205,8 +199,7 @@ pub(in crate::vhost) fn pages_read<'a, O: HostOutbox>(
     let queue = queues.get_mut(place.queue);
     let before = queue.ready.memory_bytes();
     let mut read_count = 0;
-    for ReadMessage { message, sequence, expires_at, return_count } in messages {
-        let is_logged = queue.logs(message.attributes.is_persistent);
+    for ReadMessage { message, sequence, expires_at, return_count, is_logged } in messages {
         let stored = store.add(&message);
         let entry = Entry {
             sequence,
@@ -214,8 +207,9 @@ pub(in crate::vhost) fn pages_read<'a, O: HostOutbox>(
             message: stored,
             return_count,
             priority: queue.ready.list_of(message.attributes.priority),
+            is_logged,
         };
-        queue.ready.push_read(entry, store.body_size(stored), is_logged);
+        queue.ready.push_read(entry, store.body_size(stored));
         read_count += 1;
     }
     let lost_count = queue.ready.end_reading(next, read_count);

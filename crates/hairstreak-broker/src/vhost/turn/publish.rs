@@ -2,12 +2,12 @@
 
 use hairstreak_wire::amqp::Properties;
 
-use super::deaths::{NO_SEQUENCE, bury, expire_fronts, shorten};
+use super::deaths::{bury, expire_fronts, shorten};
 use super::dispatch::{append, deliver_direct, end_publish, hand_over, note_logged, store_once};
 use super::paging::page_out;
 use crate::exchange::{Cacheable, ExchangeId, Publisher, Routing, distinct};
 use crate::message::{BodyView, Message, MessageId};
-use crate::queue::{Entry, Overflow, QueueId, Reason, is_cycle};
+use crate::queue::{Durability, Entry, NEVER, Overflow, QueueId, Reason, is_cycle};
 use crate::refusal::Refusal;
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::next_consumer;
@@ -131,10 +131,7 @@ pub(in crate::vhost) fn publish<O: HostOutbox>(
         }
     }
     end_publish(&mut turn.parts.store, stored);
-    if append(turn, message, None) && published == Published::Routed {
-        published = Published::Logged;
-    }
-    published
+    published.logged(append(turn, message, None))
 }
 
 /// Publishes a message along a long route. The outcome is the connection's once the message is in all its queues.
@@ -206,7 +203,7 @@ fn keep<O: HostOutbox>(
     stored: &mut Option<MessageId>,
 ) {
     let parts = &mut *turn.parts;
-    note_logged(parts, id, message, turn.now);
+    let is_logged = note_logged(parts, id, message, turn.now);
     let queue = parts.queues.get_mut(id);
     if queue.ready.is_empty() {
         queue.capacity.block(turn.now);
@@ -217,6 +214,7 @@ fn keep<O: HostOutbox>(
         message: store_once(&mut parts.store, message, stored),
         return_count: 0,
         priority: queue.ready.list_of(message.attributes.priority),
+        is_logged,
     };
     let before = queue.ready.memory_bytes();
     queue.ready.push(entry, message.body.as_bytes().len() as u32);
@@ -266,8 +264,16 @@ fn end_publishing(parts: &mut Parts, by: PublishedBy, publishing: &mut Publishin
 fn refuse(parts: &mut Parts, id: QueueId, message: &Message<'_>, stored: &mut Option<MessageId>) {
     parts.queues.get_mut(id).counts.refused += 1;
     if parts.queues.get(id).settings.overflow == Overflow::RejectPublishDeadLetter {
-        let message = store_once(&mut parts.store, message, stored);
-        bury(parts, id, (NO_SEQUENCE, message), Reason::MaxLength);
+        // The message has no place in the queue.
+        let entry = Entry {
+            sequence: 0,
+            expires_at: NEVER,
+            message: store_once(&mut parts.store, message, stored),
+            return_count: 0,
+            priority: 0,
+            is_logged: false,
+        };
+        bury(parts, id, &entry, Reason::MaxLength);
     }
 }
 
@@ -289,7 +295,7 @@ pub(super) fn publishing<O: HostOutbox>(
         served_count: 0,
         stored: None,
         published: Published::Unroutable,
-        is_logged: false,
+        durability: Durability::Memory,
         reason: None,
     })
 }
@@ -303,7 +309,7 @@ pub(super) fn go_on_publishing<O: HostOutbox>(turn: &mut Turn<'_, O>, publishing
     while let Some((id, serial)) = publishing.targets.get(publishing.served_count).copied() {
         if turn.parts.steps.are_spent() {
             // A queue's consumer may settle the message before the other queues have it.
-            publishing.is_logged |= append(turn, &message, None);
+            publishing.durability = publishing.durability.max(append(turn, &message, None));
             return false;
         }
         turn.parts.steps.charge(1);
@@ -321,10 +327,8 @@ pub(super) fn go_on_publishing<O: HostOutbox>(turn: &mut Turn<'_, O>, publishing
             _ => Published::Refused,
         };
     }
-    publishing.is_logged |= append(turn, &message, None);
-    if publishing.is_logged && publishing.published == Published::Routed {
-        publishing.published = Published::Logged;
-    }
+    publishing.durability = publishing.durability.max(append(turn, &message, None));
+    publishing.published = publishing.published.logged(publishing.durability);
     end_publish(&mut turn.parts.store, publishing.stored.take());
     if let Some(by) = publishing.by.take() {
         end_publishing(turn.parts, by, publishing);

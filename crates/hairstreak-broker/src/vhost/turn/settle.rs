@@ -4,7 +4,7 @@ use hairstreak_wire::amqp::ReplyCode;
 
 use super::deaths::bury;
 use crate::message::MessageId;
-use crate::queue::{Entry, QueueId, Reason};
+use crate::queue::{QueueId, Reason};
 use crate::refusal::Refusal;
 use crate::steps::Steps;
 use crate::vhost::chores::Chore;
@@ -44,9 +44,8 @@ fn complete(
 /// A delivery is acknowledged.
 #[inline]
 fn complete_one(parts: &mut Parts, channel: ChannelId, unacked: &Unacked) {
-    let Entry { sequence, message, .. } = unacked.entry;
-    parts.note_gone(unacked.queue, sequence, message);
-    complete(parts, channel, (unacked.queue, unacked.consumer()), &[message]);
+    parts.note_gone(unacked.queue, &unacked.entry);
+    complete(parts, channel, (unacked.queue, unacked.consumer()), &[unacked.entry.message]);
 }
 
 /// Rejected deliveries die.
@@ -56,8 +55,7 @@ fn discard(parts: &mut Parts, channel: ChannelId, rejected: &[Unacked]) {
         let body_size = parts.store.body_size(unacked.entry.message);
         if settle(parts, channel, &Settled::returned(unacked, body_size)) {
             parts.queues.get_mut(unacked.queue).counts.gone += 1;
-            let Entry { sequence, message, .. } = unacked.entry;
-            bury(parts, unacked.queue, (sequence, message), Reason::Rejected);
+            bury(parts, unacked.queue, &unacked.entry, Reason::Rejected);
         } else {
             parts.store.release(unacked.entry.message);
         }
@@ -136,7 +134,7 @@ fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
             dead.push((id, entry));
             continue;
         }
-        if queue.logs(parts.store.is_persistent(entry.message)) {
+        if queue.has_logged(&entry) {
             let (queue, sequence, count) = (queue.log_id(), entry.sequence, entry.return_count);
             parts.appends.push(LogChange::Returned { queue, sequence, count });
         }
@@ -147,7 +145,7 @@ fn requeue_all(parts: &mut Parts, channel: ChannelId, returned: &[Unacked]) {
         touch(parts, id);
     }
     for (id, entry) in dead.into_iter().rev() {
-        bury(parts, id, (entry.sequence, entry.message), Reason::DeliveryLimit);
+        bury(parts, id, &entry, Reason::DeliveryLimit);
     }
 }
 
@@ -206,7 +204,7 @@ fn note_first_run(parts: &mut Parts, channel: ChannelId, last: u64) {
     let Parts { appends, channels, queues, store, .. } = parts;
     for Unacked { queue, entry, .. } in channels.get(channel).unacked().first_run(last) {
         let queue = queues.get(*queue);
-        if queue.logs(store.is_persistent(entry.message)) {
+        if queue.has_logged(entry) {
             appends.note_settled(queue.log_id(), entry.sequence, store.body_size(entry.message));
         }
     }

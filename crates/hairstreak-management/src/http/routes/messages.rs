@@ -48,11 +48,12 @@ pub(crate) async fn publish(call: &mut Call<'_>) -> Answer {
     check_header_size(properties.len()).map_err(ApiError::of_publish)?;
     let message = OneMessage { exchange, routing_key: &key, properties: &properties, body: &payload };
     match publish_once(call.node(), &host, call.identity()?, &message) {
-        Ok(is_routed) => {
-            // The answer is a confirm: the message is on disk if its queues keep it there.
-            let logged = if is_routed { call.node().logged(&host) } else { Commit::done() };
+        Ok(durability) => {
+            // The answer is a confirm: the message is as safe as its queues promise.
+            let logged =
+                durability.map_or(Commit::done(), |durability| call.node().logged(&host, durability));
             logged.await.map_err(|error| ApiError::unavailable(error.to_string()))?;
-            Ok(Response::json(&json!({"routed": is_routed})))
+            Ok(Response::json(&json!({"routed": durability.is_some()})))
         }
         Err(NotPublished::NotAdmitted) => Err(ApiError::not_authorised("Access refused.")),
         // RabbitMQ publishes all the same.

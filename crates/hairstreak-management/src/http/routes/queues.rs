@@ -324,6 +324,7 @@ impl QueueRow {
     }
 
     fn put_policies<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
+        map.serialize_entry("durability", self.info.storage.durability.name())?;
         map.serialize_entry("policy", &self.info.policies.user)?;
         map.serialize_entry("operator_policy", &self.info.policies.operator)?;
         map.serialize_entry("effective_policy_definition", &to_json(&self.info.policies.effective))?;

@@ -178,7 +178,7 @@ fn a_persistent_message_is_on_disk_before_the_answer() {
     for _ in 0..20 {
         client.check("POST", "/api/exchanges/%2F/amq.default/publish", publish, 200, r#"{"routed":true}"#);
         let position = node.node.hosts.find("/").unwrap().lock().log_position;
-        let synced = node.node.messages.as_ref().unwrap().synced();
+        let synced = node.node.messages.as_ref().unwrap().reached().synced;
         assert!(position > 0 && synced >= position, "{synced} of {position}");
     }
     drop(node);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hairstreak_broker::queue::QueueDeclaration;
+use hairstreak_broker::queue::{Durability, QueueDeclaration};
 use hairstreak_node::access::Peer;
 use hairstreak_node::node::Node;
 use hairstreak_node::operator::{self, queues};
@@ -19,7 +19,7 @@ fn publish(node: &Node, queue: &str, count: usize) {
     let message =
         OneMessage { exchange: b"", routing_key: queue.as_bytes(), properties: &[0, 0], body: b"x" };
     for _ in 0..count {
-        assert_eq!(publish_once(node, &host, &guest, &message), Ok(true));
+        assert_eq!(publish_once(node, &host, &guest, &message), Ok(Some(Durability::Memory)));
     }
 }
 

@@ -73,7 +73,7 @@ fn a_queue_has_the_keys_that_tools_read() {
     let node = TestNode::start();
     let client = node.client();
     client.change("PUT", "/api/queues/%2F/q", "{}");
-    let keys = "name vhost type durable auto_delete exclusive arguments node state policy operator_policy
+    let keys = "name vhost type durable durability auto_delete exclusive arguments node state policy operator_policy
         effective_policy_definition messages messages_details messages_ready messages_ready_details
         messages_unacknowledged messages_unacknowledged_details messages_ram messages_persistent messages_paged_out
         message_bytes message_bytes_ready message_bytes_ram message_bytes_persistent message_bytes_paged_out memory

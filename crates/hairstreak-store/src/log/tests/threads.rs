@@ -55,6 +55,16 @@ fn synced(mut batch: Batch) -> Batch {
     batch
 }
 
+/// A batch whose write somebody waits for.
+fn written(mut batch: Batch) -> Batch {
+    batch.want_write();
+    batch
+}
+
+fn until_written(node: &Node, position: u64) {
+    until_at_least("the batch is written", position, || node.last().written);
+}
+
 /// An open log, and its progress.
 struct Node {
     log: MessageLog,
@@ -223,10 +233,56 @@ fn a_batch_that_nobody_waits_for_is_written_soon() {
     // One without records, too.
     node.append(Batch::default());
     until_eq("the batch is written", 4, || node.last().written);
-    // The first one has created a file.
-    assert_eq!((node.last().synced, storage.counts().syncs), (0, syncs + 1));
-    drop(node);
-    assert_eq!(stored(&storage, QUEUE), [1, 2, 3]);
+    assert!(
+        node.progress.lock().unwrap().iter().any(|progress| (progress.written, progress.synced) == (1, 0))
+    );
+    // The first one has created a file. All are synced together, a second later.
+    node.until_synced(4);
+    let sync_count = storage.counts().syncs - syncs;
+    assert!((2..=5).contains(&sync_count), "{sync_count} syncs");
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2, 3]);
+}
+
+#[test]
+fn a_batch_that_is_only_to_be_written_waits_for_no_sync() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    let held = storage.hold_syncs();
+    let position = node.append(written(message(QUEUE, 2, 50)));
+    until_written(&node, position);
+    drop(held);
+    node.until_synced(position);
+    // One caller waits for the write, and another one for the sync.
+    let mut both = written(message(QUEUE, 3, 50));
+    both.want_sync();
+    let held = storage.hold_syncs();
+    let position = node.append(both);
+    until_written(&node, position);
+    until("the sync is blocked", || storage.has_blocked_sync());
+    assert_eq!(node.last().synced, 2);
+    assert_eq!(checked(QUEUE, &node.load_all(QUEUE)), [1, 2, 3]);
+    drop(held);
+    node.until_synced(position);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2, 3]);
+}
+
+#[test]
+fn a_batch_that_cannot_be_written_is_not_said_to_be_written() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    node.until_synced(node.append(synced(message(QUEUE, 1, 50))));
+    until_written(&node, node.append(written(message(QUEUE, 2, 50))));
+    let dead_from = Some(storage.counts().operations + 1);
+    storage.set_faults(Faults { dead_from, ..Faults::default() });
+    let position = node.append(written(message(QUEUE, 3, 50)));
+    node.until_failing();
+    assert_eq!(node.last().written, 2);
+    storage.set_faults(Faults::default());
+    until_written(&node, position);
+    // What was written before the failure stands in the fresh file.
+    node.until_synced(position);
+    assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2, 3]);
 }
 
 #[test]

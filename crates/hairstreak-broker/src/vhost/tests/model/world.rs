@@ -128,6 +128,7 @@ impl World {
             93..96 => self.declare_any(),
             96..98 => self.bind(),
             98..99 if self.has_policies => self.set_policies(),
+            98..99 if self.has_disk => self.turn_dial(),
             _ => self.unbind(),
         }
     }
@@ -228,6 +229,9 @@ impl World {
         self.take_rest();
         assert!(self.bench.said.cancelled.is_empty(), "{:?}", self.bench.said.cancelled);
         let mut ready = 0;
+        if self.has_disk {
+            assert_eq!(self.bench.logged_count(), self.bench.host.logged_message_count());
+        }
         for name in &self.names {
             let parts = &self.bench.host.parts;
             let queue = parts.queues.find(name.as_bytes()).map(|id| parts.queues.get(id));

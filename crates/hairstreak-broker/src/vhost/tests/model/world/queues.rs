@@ -1,10 +1,12 @@
 //! Operations on queues and bindings, and the passing of time.
 
+use std::sync::Arc;
+
 use super::super::plain::{EXCHANGES, KEYS, PATTERNS};
 use super::super::policies::{PlainPolicies, PlainPolicy};
 use super::super::rules::declaration_of;
 use super::*;
-use crate::policy::Scope;
+use crate::policy::{ApplyTo, Policy, Scope};
 
 impl World {
     /// Declares a queue: a missing queue if one is missing.
@@ -100,6 +102,16 @@ impl World {
         if self.plain.access(name, connection).is_ok() {
             self.plain.bindings.remove(index);
         }
+    }
+
+    /// Has messages to come be more or less durable.
+    pub(super) fn turn_dial(&mut self) {
+        let durability = self.any(&Durability::ALL);
+        self.note(|| format!("messages are {durability:?}"));
+        let definition = arguments([("durability", durability.name().into())]);
+        let policy = Policy::new("p", "", ApplyTo::All, 0, definition, Scope::User).unwrap();
+        self.bench.set_both(vec![Arc::new(policy)], Vec::new());
+        self.after_return();
     }
 
     pub(super) fn set_policies(&mut self) {
