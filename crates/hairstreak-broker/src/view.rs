@@ -178,17 +178,12 @@ pub struct PeekInfo {
     pub position: usize,
     /// Returns of the message so far.
     pub return_count: u16,
+    /// True if the message was delivered before, or may have been.
+    pub is_redelivered: bool,
     /// The priority that counts in the queue.
     pub priority: u8,
     /// True if the message is persistent.
     pub is_persistent: bool,
     /// Expiry time of the message, in the host's milliseconds. An expired message is removed when it is the first one.
     pub expires_at: Option<u64>,
-}
-
-impl PeekInfo {
-    /// Returns true if the message was delivered before.
-    pub fn is_redelivered(&self) -> bool {
-        self.return_count > 0
-    }
 }

@@ -226,16 +226,37 @@ pub(crate) struct Entry {
     pub(crate) return_count: u16,
     /// The list of the queue that holds the message.
     pub(crate) priority: u8,
-    /// The message log has the message in this place.
-    pub(crate) is_logged: bool,
+    /// Marks of the message in this place.
+    pub(crate) marks: Marks,
 }
 
 const _: () = assert!(size_of::<Entry>() == 24);
 
+/// Marks of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const LOGGED: u8 = 1;
+    const DELIVERED: u8 = 2;
+
+    /// `is_logged`: the message log has the message in this place. `was_delivered`: the message may have been delivered before the
+    /// node was killed.
+    pub(crate) fn new(is_logged: bool, was_delivered: bool) -> Marks {
+        Marks(u8::from(is_logged) * Marks::LOGGED + u8::from(was_delivered) * Marks::DELIVERED)
+    }
+
+    /// Returns true if the message log has the message in this place.
+    #[inline]
+    pub(crate) fn is_logged(self) -> bool {
+        self.0 & Marks::LOGGED != 0
+    }
+}
+
 impl Entry {
-    /// Returns true if the message was delivered before.
+    /// Returns true if the message was delivered before, or may have been.
     #[inline]
     pub(crate) fn is_redelivered(&self) -> bool {
-        self.return_count > 0
+        self.return_count > 0 || self.marks.0 & Marks::DELIVERED != 0
     }
 }

@@ -10,6 +10,7 @@ use super::declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 use super::durability::Durability;
 use super::entries::{Entry, NEVER};
 use super::kind::{QUEUE_TYPE, QueueKind};
+use super::lease::Lease;
 use super::ready::Ready;
 use super::rotation::Rotation;
 use super::settings::{Overflow, Settings};
@@ -72,8 +73,10 @@ impl Queue {
     ) -> Queue {
         let priority_max = arguments.get("x-max-priority").and_then(|value| value.as_i64()).unwrap_or(0);
         let settings = Settings::of(&arguments, &policies);
+        let mut ready = Ready::new(priority_max.clamp(0, 255) as u8);
+        ready.lease = Lease::new(declaration.log_id != 0);
         Queue {
-            ready: Ready::new(priority_max.clamp(0, 255) as u8),
+            ready,
             rotation: Rotation::default(),
             unacknowledged: 0,
             unacknowledged_bytes: 0,
@@ -105,7 +108,7 @@ impl Queue {
     /// Returns true if the message log has a message of the queue, and the queue is not deleted.
     #[inline]
     pub(crate) fn has_logged(&self, entry: &Entry) -> bool {
-        entry.is_logged && self.log_id() != 0
+        entry.marks.is_logged() && self.log_id() != 0
     }
 
     /// Returns the durability of persistent messages that arrive now.
@@ -124,6 +127,12 @@ impl Queue {
     /// Returns true if the first message belongs in memory. Consumers without credit need no message.
     pub(crate) fn needs_front(&self) -> bool {
         !self.rotation.is_empty() || self.is_limited || self.ready.needs_front()
+    }
+
+    /// Returns true if the first message waits for the disk: it has to be read, or its lease is on its way.
+    pub(crate) fn is_front_awaited(&self) -> bool {
+        let has_no_lease = |front: &Entry| self.ready.lease.is_awaited(front.sequence);
+        self.ready.is_front_on_disk() || self.ready.front().is_some_and(has_no_lease)
     }
 
     /// Takes out the messages that wait.

@@ -3,6 +3,7 @@
 //! - `declaration`, `arguments`: queues as clients declare them
 //! - `settings`: the current settings of a queue, from its arguments and policies
 //! - `entries`, `ready`: the messages that wait, by priority and in their order
+//! - `lease`: the messages that may be delivered
 //! - `consumer`, `rotation`: the consumers of a queue, and the order of their turns
 //! - `live`, `counts`, `capacity`, `queues`: one queue, its counters, and all queues of a virtual host
 //! - `death`: the headers of messages that died or came back
@@ -16,6 +17,7 @@ mod declaration;
 mod durability;
 mod entries;
 mod kind;
+mod lease;
 mod live;
 mod paged;
 mod queues;
@@ -31,10 +33,11 @@ pub(crate) use consumer::{Consumer, Consumers, Standing};
 pub(crate) use death::{Death, Reason, add_death, add_delivery_count, extra_keys, is_cycle};
 pub use declaration::{ConsumerDeclaration, QueueDeclaration, QueueStatus};
 pub use durability::Durability;
-pub(crate) use entries::{Entry, NEVER};
+pub(crate) use entries::{Entry, Marks, NEVER};
 pub(crate) use kind::QUEUE_TYPE;
 pub use kind::QueueId;
 pub use kind::QueueKind;
+pub(crate) use lease::Lease;
 pub(crate) use live::Queue;
 pub(crate) use live::check_equivalence;
 pub use paged::StoredMessages;

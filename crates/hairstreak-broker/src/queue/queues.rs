@@ -84,6 +84,11 @@ impl Queues {
         self.slab.get(id.0 as usize).filter(|queue| !queue.is_deleted)
     }
 
+    /// As [`Queues::try_get`].
+    pub(crate) fn try_get_mut(&mut self, id: QueueId) -> Option<&mut Queue> {
+        self.slab.get_mut(id.0 as usize).filter(|queue| !queue.is_deleted)
+    }
+
     #[inline]
     pub(crate) fn get_mut(&mut self, id: QueueId) -> &mut Queue {
         &mut self.slab[id.0 as usize]

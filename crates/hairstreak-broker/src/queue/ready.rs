@@ -6,6 +6,7 @@
 //! and the messages on disk.
 
 use super::entries::{Entries, Entry, NEVER};
+use super::lease::Lease;
 use super::paged::{MESSAGE_OVERHEAD, Paged, StoredMessages, StoredPages};
 
 /// Messages of a queue that stay in memory when others go to disk.
@@ -37,6 +38,8 @@ pub(crate) struct Ready {
     paged: Option<Box<Paged>>,
     /// The first message was wanted while it was on disk, and not taken since. The message stays in memory.
     is_front_wanted: bool,
+    /// The messages that may be delivered.
+    pub(crate) lease: Lease,
 }
 
 impl Ready {
@@ -53,6 +56,7 @@ impl Ready {
             may_expire: false,
             paged: None,
             is_front_wanted: false,
+            lease: Lease::new(false),
         }
     }
 
@@ -279,7 +283,7 @@ impl Ready {
         }
         (paged.last, paged.count) = (entry.sequence, paged.count + 1);
         paged.body_bytes += u64::from(body_size);
-        paged.logged_count += usize::from(entry.is_logged);
+        paged.logged_count += usize::from(entry.marks.is_logged());
         Some(entry)
     }
 
@@ -305,7 +309,7 @@ impl Ready {
         let Some(paged) = &mut self.paged else { return };
         paged.count = paged.count.saturating_sub(1);
         paged.body_bytes = paged.body_bytes.saturating_sub(u64::from(body_size));
-        paged.logged_count = paged.logged_count.saturating_sub(usize::from(entry.is_logged));
+        paged.logged_count = paged.logged_count.saturating_sub(usize::from(entry.marks.is_logged()));
         let grown = self.lists[entry.priority as usize].push_back(entry);
         if self.lists.len() == 1 {
             self.note_listed(&entry, grown);
@@ -385,6 +389,7 @@ impl Ready {
     pub(crate) fn take_all(&mut self) -> Ready {
         let mut empty = Ready::new((self.lists.len() - 1) as u8);
         (empty.last_sequence, empty.skipped_count) = (self.last_sequence, self.skipped_count);
+        empty.lease = self.lease;
         std::mem::replace(self, empty)
     }
 }

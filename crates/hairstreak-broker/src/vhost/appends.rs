@@ -56,6 +56,13 @@ pub enum LogChange {
         /// Last place.
         last: u64,
     },
+    /// Messages may be delivered from now on.
+    Leased {
+        /// Id of the queue.
+        queue: u64,
+        /// Place of the last message.
+        through: u64,
+    },
     /// The queue is deleted with its messages.
     Forgotten {
         /// Id of the queue.

@@ -9,7 +9,7 @@ use crate::change::Change;
 use crate::exchange::Exchanges;
 use crate::policy::{Applied, ObjectKind};
 use crate::queue::{
-    Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, StoredMessages, check_durability_of,
+    Lease, Queue, QueueDeclaration, QueueId, QueueKind, QueueStatus, StoredMessages, check_durability_of,
     check_equivalence, check_queue_arguments, known_arguments,
 };
 use crate::refusal::Refusal;
@@ -236,11 +236,17 @@ fn restore_queue(parts: &mut Parts, declaration: &QueueDeclaration, now: u64) ->
     Ok(())
 }
 
-pub(super) fn restore_messages(parts: &mut Parts, queue: &[u8], stored: StoredMessages, last_sequence: u64) {
+pub(super) fn restore_messages(
+    parts: &mut Parts,
+    queue: &[u8],
+    stored: StoredMessages,
+    (last_sequence, marked): (u64, u64),
+) {
     let Some(id) = parts.queues.find(queue) else { return };
     let Parts { queues, appends, .. } = parts;
     let queue = queues.get_mut(id);
     queue.counts.letters += stored.count as u64;
+    queue.ready.lease = Lease::restored(marked);
     queue.ready.restore(stored, last_sequence, || appends.next_id());
     // The first messages may expire.
     let is_wanted = parts.queues.get(id).needs_front();
@@ -293,7 +299,7 @@ pub(super) fn drop_messages(parts: &mut Parts, dropped: &mut Dropped) -> bool {
         }
         parts.steps.charge(1);
         ready.remove_front(front.priority, 0);
-        if *log_id != 0 && front.is_logged {
+        if *log_id != 0 && front.marks.is_logged() {
             parts.appends.note_settled(*log_id, front.sequence, parts.store.body_size(front.message));
         }
         parts.store.release(front.message);

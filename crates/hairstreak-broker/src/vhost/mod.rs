@@ -51,7 +51,7 @@ pub use channels::{ChannelMode, Channels};
 pub use declare::check_queue_name;
 pub use options::{HostSettings, Limits};
 pub use outbox::{ChannelId, ConnectionId, ConsumerId, HostOutbox, Recipient, Room};
-pub use pages::{PagePlace, PageRequest, ReadMessage};
+pub use pages::{LeaseRequest, PagePlace, PageRequest, ReadMessage};
 pub use publishing::{Outcome, OwnedMessage, PublishRun, PublishedBy};
 pub use route::{NamedRoute, Published, Route};
 pub use turn::{GetOutcome, Got};

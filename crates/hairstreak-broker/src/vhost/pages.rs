@@ -7,6 +7,8 @@
 //!
 //! The server takes the requests at the end of a turn. Messages that the message log has are not written a second time.
 
+use std::collections::VecDeque;
+
 use crate::message::Message;
 use crate::queue::QueueId;
 
@@ -22,6 +24,15 @@ impl PagePlace {
     pub fn page_id(&self) -> u64 {
         self.page_id
     }
+}
+
+/// A lease of a logged queue, which goes to the message log with the changes of the same turn ([`LogChange::Leased`](super::LogChange::Leased)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseRequest {
+    pub(super) queue: QueueId,
+    pub(super) log_id: u64,
+    /// Place of the last message that may be delivered.
+    pub(super) through: u64,
 }
 
 /// A request of a virtual host.
@@ -56,6 +67,8 @@ pub enum PageRequest {
         /// Bytes that are enough.
         bytes: u64,
     },
+    /// The host is to be told by [`VirtualHost::lease_granted`](super::VirtualHost::lease_granted) once the message log has a lease on the disk.
+    Lease(LeaseRequest),
     /// Pages are abandoned.
     Forget {
         /// The id of the pages.
@@ -76,6 +89,8 @@ pub struct ReadMessage<'a> {
     pub return_count: u16,
     /// The message log has the message.
     pub is_logged: bool,
+    /// True if the message may have been delivered before the node was killed.
+    pub was_delivered: bool,
 }
 
 /// The requests since the server took them last, and the progress of writing.
@@ -90,6 +105,8 @@ pub(super) struct Pages {
     pub(super) writing_bytes: u64,
     /// The visit of all queues that waits for writes.
     pub(super) paused: Option<PausedVisit>,
+    /// Leases that may not be on disk, with the times at which deliveries go on without.
+    pub(super) leases: VecDeque<(LeaseRequest, u64)>,
 }
 
 /// A visit of all queues that waits for writes.
@@ -105,6 +122,13 @@ pub(super) struct PausedVisit {
 
 impl Pages {
     pub(super) fn new(page_bytes: u64) -> Pages {
-        Pages { requests: Vec::new(), are_written: false, page_bytes, writing_bytes: 0, paused: None }
+        Pages {
+            requests: Vec::new(),
+            are_written: false,
+            page_bytes,
+            writing_bytes: 0,
+            paused: None,
+            leases: VecDeque::new(),
+        }
     }
 }

@@ -230,7 +230,7 @@ impl Parts {
     /// Notes that a message of a queue has left for good, if the message log has it. The message still has a reference.
     #[inline]
     pub(super) fn note_gone(&mut self, id: QueueId, entry: &Entry) {
-        if entry.is_logged {
+        if entry.marks.is_logged() {
             self.note_gone_logged(id, entry);
         }
     }
@@ -255,7 +255,7 @@ impl Parts {
     /// their delivery modes are unknown.
     pub(super) fn unlogged_message_count(&self) -> u64 {
         self.message_count(|queue, entry| {
-            let is_lost = queue.declaration.is_durable && !queue.is_deleted && !entry.is_logged;
+            let is_lost = queue.declaration.is_durable && !queue.is_deleted && !entry.marks.is_logged();
             is_lost && self.store.is_persistent(entry.message)
         })
     }

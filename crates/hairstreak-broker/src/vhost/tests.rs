@@ -8,6 +8,7 @@ mod declaring;
 mod disk;
 mod durability;
 mod expiry;
+mod leases;
 mod lengths;
 mod lifetimes;
 mod logging;

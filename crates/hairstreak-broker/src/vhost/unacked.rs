@@ -246,7 +246,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::queue::NEVER;
+    use crate::queue::{Marks, NEVER};
 
     const COUNT: u64 = 300;
 
@@ -257,7 +257,7 @@ mod tests {
             message: MessageId(0),
             return_count: 0,
             priority: 0,
-            is_logged: false,
+            marks: Marks::default(),
         };
         Unacked::new(tag, QueueId(0), None, entry)
     }

@@ -107,6 +107,7 @@ pub(super) fn peek(
         let info = PeekInfo {
             position: offset + count,
             return_count: entry.return_count,
+            is_redelivered: entry.is_redelivered(),
             priority: entry.priority,
             is_persistent: store.is_persistent(entry.message),
             expires_at: (entry.expires_at != NEVER).then_some(entry.expires_at),

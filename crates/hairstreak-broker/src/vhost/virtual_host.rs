@@ -14,11 +14,11 @@ use super::declare::{
 };
 use super::options::{HostSettings, Limits};
 use super::outbox::{ChannelId, ConnectionId, HostOutbox};
-use super::pages::{PagePlace, PageRequest, ReadMessage};
+use super::pages::{LeaseRequest, PagePlace, PageRequest, ReadMessage};
 use super::parts::{Parts, Turn};
 use super::publishing::{PublishRun, PublishedBy};
 use super::route::{NamedRoute, Published, Route};
-use super::turn::{GetOutcome, Got, consume, leave, paging, policies, progress, publish, settle};
+use super::turn::{GetOutcome, Got, consume, leases, leave, paging, policies, progress, publish, settle};
 use super::unacked::Settlement;
 use super::views::{self, consumer_info, queue_info};
 use crate::change::{Change, Changes};
@@ -281,9 +281,14 @@ impl VirtualHost {
     }
 
     /// Adds the messages of the log to a queue when the node starts. `last_sequence`: the last place that the queue has given to a
-    /// message.
-    pub fn restore_messages(&mut self, queue: &[u8], stored: StoredMessages, last_sequence: u64) {
-        restore_messages(&mut self.parts, queue, stored, last_sequence);
+    /// message. `marked`: messages up to this place count as delivered.
+    pub fn restore_messages(
+        &mut self,
+        queue: &[u8],
+        stored: StoredMessages,
+        (last_sequence, marked): (u64, u64),
+    ) {
+        restore_messages(&mut self.parts, queue, stored, (last_sequence, marked));
     }
 
     /// The changes of durable exchanges, queues and bindings. None are recorded at first. Recorded changes are kept until they are taken.
@@ -338,7 +343,20 @@ impl VirtualHost {
         self.call(now, outbox, |turn| paging::pages_read(turn, place, messages, next));
     }
 
-    /// Has a connection wait until the first message of a queue is read from the disk: see [`VirtualHost::has_to_wait`].
+    /// The disk has a lease.
+    pub fn lease_granted(&mut self, lease: LeaseRequest, now: u64, outbox: &mut impl HostOutbox) {
+        self.call(now, outbox, |turn| leases::granted(turn, lease));
+    }
+
+    /// The leases of logged queues when the node stops in order: pairs of a queue's id in the log, and the place up to which its messages
+    /// still count as delivered. Queues with unsettled deliveries are left out.
+    pub fn last_leases(&self) -> impl Iterator<Item = (u64, u64)> {
+        let queues =
+            self.parts.queues.iter().filter(|queue| queue.log_id() != 0 && queue.unacknowledged == 0);
+        queues.map(|queue| (queue.log_id(), queue.ready.lease.marked()))
+    }
+
+    /// Has a connection wait while the first message of a queue waits for the disk: see [`VirtualHost::has_to_wait`].
     pub fn await_front(&mut self, connection: ConnectionId, queue: &[u8]) {
         if let Some(id) = self.parts.queues.find(queue) {
             self.parts.channels.connection_mut(connection).chore_count += 1;
@@ -346,9 +364,11 @@ impl VirtualHost {
         }
     }
 
-    /// Has the first message of a queue read, if the message is on disk. Returns true if the caller has to wait for it.
+    /// Has the first message of a queue read, if the message is on disk. Returns true if the caller has to wait for the message or for its
+    /// lease.
     pub fn want_front(&mut self, queue: &[u8]) -> bool {
-        self.parts.queues.find(queue).is_some_and(|id| self.parts.want_front(id))
+        let Some(id) = self.parts.queues.find(queue) else { return false };
+        self.parts.want_front(id) || self.parts.queues.get(id).is_front_awaited()
     }
 }
 
@@ -679,12 +699,13 @@ impl VirtualHost {
 
     /// The next time at which [`handle_timeout`](VirtualHost::handle_timeout) has work.
     pub fn next_timeout(&self) -> Option<u64> {
-        let Parts { letters, touched, chores, exchanges, timers, .. } = &self.parts;
+        let Parts { letters, touched, chores, exchanges, timers, pages, .. } = &self.parts;
         let is_at_rest = letters.is_empty()
             && touched.is_empty()
             && chores.is_empty()
             && exchanges.topology.going.is_empty();
-        if is_at_rest { timers.next() } else { Some(0) }
+        let lease_due = pages.leases.front().map(|(_, due)| *due);
+        if is_at_rest { [timers.next(), lease_due].into_iter().flatten().min() } else { Some(0) }
     }
 
     /// Replaces the settings of operators.

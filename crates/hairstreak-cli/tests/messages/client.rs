@@ -130,6 +130,12 @@ impl Client {
         Method::BasicAck(basic::Ack { delivery_tag, multiple }).encode(CHANNEL, self.connection.output());
     }
 
+    /// Returns a delivery to its queue.
+    pub fn requeue(&mut self, delivery_tag: u64) {
+        Method::BasicReject(basic::Reject { delivery_tag, requeue: true })
+            .encode(CHANNEL, self.connection.output());
+    }
+
     /// The next event, within `timeout`.
     pub fn event(&mut self, timeout: Duration) -> Result<Option<Event>, ClientError> {
         let deadline = Instant::now() + timeout;

@@ -13,6 +13,8 @@ use crate::node::Place;
 use crate::soak::amount;
 
 const QUEUE: &str = "orders";
+/// A time limit that only a hanging node reaches.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The messages of all rounds.
 #[derive(Default)]
@@ -61,6 +63,89 @@ fn what_was_confirmed_survives_kill_9() {
     assert!(ledger.confirmed.len() > 100, "{} messages were confirmed", ledger.confirmed.len());
     println!("{} confirmed, {} came again", ledger.confirmed.len(), ledger.again_count);
     drop(client);
+    assert_eq!(node.stop().status, Some(0));
+}
+
+/// The arguments of a quorum queue whose messages may return once.
+fn quorum() -> FieldTable {
+    let mut arguments = FieldTable::new();
+    arguments.insert("x-queue-type", "quorum");
+    arguments.insert("x-delivery-limit", 1_i64);
+    arguments
+}
+
+/// The consumers have 10 of 5,000 messages when the node dies: what they have seen comes again with the mark, and the backlog without.
+#[test]
+fn a_kill_marks_what_may_have_been_delivered_and_not_the_backlog() {
+    const COUNT: u64 = 5_000;
+    /// The messages of the first lease, and some.
+    const MARKED_MAX: u64 = 200;
+    let place = Place::new("message-kill-marks");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    for (queue, arguments) in [("classic", FieldTable::new()), ("quorum", quorum())] {
+        client.declare(queue, &arguments).unwrap();
+    }
+    client.select_confirms().unwrap();
+    let mut rng = rng();
+    for number in 1..=COUNT {
+        client.publish("classic", number, &mut rng);
+        client.publish("quorum", number, &mut rng);
+    }
+    client.await_confirms(2 * COUNT);
+    for queue in ["classic", "quorum"] {
+        let mut client = Client::connect(&node.amqp).unwrap();
+        client.set_prefetch(10);
+        client.consume(queue).unwrap();
+        for number in 1..=10 {
+            let message = client.received(PATIENCE).unwrap().unwrap();
+            assert_eq!((message.number, message.is_redelivered), (number, false));
+        }
+        client.ack(3, false);
+        assert_eq!(client.received(PATIENCE).unwrap().map(|message| message.number), Some(11));
+    }
+    node.kill();
+    let node = place.start();
+    for queue in ["classic", "quorum"] {
+        let mut client = Client::connect(&node.amqp).unwrap();
+        let received = client.drain(queue);
+        let numbers: BTreeSet<u64> = received.iter().map(|message| message.number).collect();
+        let missing: Vec<u64> = (1..=COUNT).filter(|number| !numbers.contains(number)).collect();
+        assert!(missing.is_empty() || missing == [3], "{queue}: {missing:?}");
+        for message in received {
+            assert!(message.is_redelivered || message.number > 11, "{queue}: {message:?}");
+            assert!(!message.is_redelivered || message.number <= MARKED_MAX, "{queue}: {message:?}");
+        }
+    }
+    assert_eq!(node.stop().status, Some(0));
+}
+
+/// The message may return as often as its queue allows.
+#[test]
+fn a_kill_counts_as_no_delivery_of_a_quorum_queue() {
+    let place = Place::new("message-kill-counts");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    client.declare(QUEUE, &quorum()).unwrap();
+    client.select_confirms().unwrap();
+    client.publish(QUEUE, 1, &mut rng());
+    client.await_confirms(1);
+    client.consume(QUEUE).unwrap();
+    assert!(client.received(PATIENCE).unwrap().is_some());
+    node.kill();
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    client.consume(QUEUE).unwrap();
+    for is_last in [false, true] {
+        let message = client.received(PATIENCE).unwrap().unwrap();
+        assert!(message.is_redelivered);
+        if is_last {
+            client.ack(message.delivery_tag, false);
+        } else {
+            client.requeue(message.delivery_tag);
+        }
+    }
+    client.set_prefetch(0);
     assert_eq!(node.stop().status, Some(0));
 }
 

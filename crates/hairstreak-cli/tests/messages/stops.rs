@@ -7,6 +7,9 @@ use hairstreak_wire::amqp::{FieldTable, FieldValue, Method, Properties, exchange
 use crate::client::Client;
 use crate::node::{Node, Place};
 
+/// A time limit that only a hanging node reaches.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 fn persistent() -> Properties<'static> {
     Properties { delivery_mode: Some(2), ..Properties::default() }
 }
@@ -75,6 +78,10 @@ fn a_stop_in_order_does_not_forget_a_kill_before() {
     client.select_confirms().unwrap();
     publish(&mut client, "q", 1..=20, &persistent());
     client.await_confirms(20);
+    client.set_prefetch(1);
+    client.consume("q").unwrap();
+    assert!(client.received(PATIENCE).unwrap().is_some());
+    // The messages behind may have been delivered, too.
     node.kill();
     let (node, mut client) = restart(place.start(), &place);
     client.select_confirms().unwrap();
@@ -84,6 +91,51 @@ fn a_stop_in_order_does_not_forget_a_kill_before() {
     let received = client.drain("q");
     assert!(received.iter().map(|message| message.number).eq(1..=40));
     assert!(received.iter().all(|message| message.is_redelivered == (message.number <= 20)));
+}
+
+#[test]
+fn a_stop_in_order_leaves_no_mark_on_messages_that_were_not_delivered() {
+    let place = Place::new("message-stop-and-kill");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    client.declare("q", &FieldTable::new()).unwrap();
+    client.select_confirms().unwrap();
+    publish(&mut client, "q", 1..=20, &persistent());
+    client.await_confirms(20);
+    client.set_prefetch(3);
+    client.consume("q").unwrap();
+    for _ in 0..3 {
+        assert!(client.received(PATIENCE).unwrap().is_some());
+    }
+    let (node, client) = restart(node, &place);
+    drop(client);
+    node.kill();
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    let received = client.drain("q");
+    assert!(received.iter().map(|message| message.number).eq(1..=20));
+    assert!(received.iter().all(|message| message.is_redelivered == (message.number <= 3)));
+}
+
+#[test]
+fn very_many_deliveries_return_before_the_node_has_stopped() {
+    const COUNT: u64 = 30_000;
+    let place = Place::new("message-many-deliveries");
+    let node = place.start();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    client.declare("q", &FieldTable::new()).unwrap();
+    client.select_confirms().unwrap();
+    publish(&mut client, "q", 1..=COUNT + 10, &persistent());
+    client.await_confirms(COUNT + 10);
+    client.set_prefetch(COUNT as u16);
+    client.consume("q").unwrap();
+    for _ in 0..COUNT {
+        assert!(client.received(PATIENCE).unwrap().is_some());
+    }
+    let (_node, mut client) = restart(node, &place);
+    let received = client.drain("q");
+    assert!(received.iter().map(|message| message.number).eq(1..=COUNT + 10));
+    assert!(received.iter().all(|message| message.is_redelivered == (message.number <= COUNT)));
 }
 
 #[test]

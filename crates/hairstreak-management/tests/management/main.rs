@@ -4,6 +4,7 @@
 #[path = "../../../hairstreak-node/tests/amqp/program.rs"]
 mod program;
 #[path = "../../../hairstreak-node/tests/amqp/rabbitmq.rs"]
+#[allow(dead_code, reason = "the server's tests restart a node")]
 mod rabbitmq;
 #[path = "../../../hairstreak-socket/tests/workbench/soak.rs"]
 mod soak;

@@ -111,8 +111,10 @@ impl AmqpServer {
             // A loop that failed has nothing more to say.
             let _ = loops.stop();
             self.node.account.timekeeper.stop();
+            let mut leases = Vec::new();
             for host in self.node.hosts.all() {
                 let mut state = host.lock();
+                leases.extend(state.host.last_leases());
                 self.node.hand_over(&host, &mut state);
                 let counts = state.host.message_counts();
                 let kept_count = state.host.logged_message_count();
@@ -120,6 +122,7 @@ impl AmqpServer {
                 forgotten.persistent_count += state.host.unlogged_message_count();
             }
             if let Some(messages) = &self.node.messages {
+                messages.end_leases(leases);
                 messages.close();
             }
             forgotten.unwritten = self.node.journal.close().err().map(|error| error.to_string());

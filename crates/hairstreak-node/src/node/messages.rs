@@ -66,7 +66,7 @@ impl Messages {
             watch.note_space(progress.is_short);
             told.note(Reached::of(progress));
         });
-        let OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed } =
+        let OpenedLog { log, epoch, queues, dropped, damages, missing_count } =
             MessageLog::open_in(directory, sync_delay, is_known, on_progress)?;
         log.set_free_limit(free_limit);
         disk.note_space(log.is_short());
@@ -97,11 +97,7 @@ impl Messages {
         }
         // Ids of this run are larger than all ids in the log and in the definitions. A log that was begun anew does not know the latter.
         let ids = Arc::new(AtomicU64::new((u64::from(epoch) << 32).max(last_id)));
-        if !was_closed {
-            mark_delivered(&log, &queues, &account);
-        }
-        let delivered = |queue: &RecoveredQueue| if was_closed { queue.leased } else { queue.last_sequence };
-        let recovered = queues.iter().map(|queue| (queue.id, delivered(queue)));
+        let recovered = queues.iter().map(|queue| (queue.id, queue.leased));
         let log = Arc::new(log);
         let logged = (Arc::clone(&log), Arc::clone(&waiting));
         let paging = Paging::create(directory, logged, recovered.collect(), Arc::clone(&account))?;
@@ -207,22 +203,15 @@ impl Messages {
         self.waiting.wait(awaited, waiter);
     }
 
+    /// Sets the leases that count after an end in order: see [`MessageLog::end_leases`].
+    pub fn end_leases(&self, leases: Vec<(u64, u64)>) {
+        self.log.end_leases(leases);
+    }
+
     /// Writes all records, and ends the log.
     pub fn close(&self) {
         self.log.close();
         self.paging.close();
-    }
-}
-
-/// Notes in the log that all messages of these queues may have been delivered: later starts know it, too.
-fn mark_delivered(log: &MessageLog, queues: &[RecoveredQueue], account: &Account) {
-    let mut batch = Batch::default();
-    for queue in queues.iter().filter(|queue| queue.last_sequence > queue.leased) {
-        batch.push(&Record::Leased { queue: queue.id, through: queue.last_sequence });
-    }
-    account.note(0, batch.size());
-    if !batch.is_empty() && log.append(batch).has_to_wake {
-        log.wake();
     }
 }
 
@@ -271,6 +260,11 @@ fn push_changes(changes: &mut Vec<LogChange>, batch: &mut Batch) {
                 batch.push(&Record::Returned { queue, sequence, count: u64::from(count) });
             }
             LogChange::Dropped { queue, first, last } => batch.push(&Record::Dropped { queue, first, last }),
+            LogChange::Leased { queue, through } => {
+                batch.push(&Record::Leased { queue, through });
+                // Deliveries wait for the lease.
+                batch.want_sync();
+            }
             LogChange::Forgotten { queue } => batch.push(&Record::Forgotten { queue }),
         }
     }

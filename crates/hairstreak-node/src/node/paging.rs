@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::{AcqRel, Relaxed, Release};
 
 use hairstreak_broker::message::{Attributes, BodyView, Message};
 use hairstreak_broker::queue::Durability;
-use hairstreak_broker::vhost::{HostOutbox, PagePlace, PageRequest, ReadMessage, VirtualHost};
+use hairstreak_broker::vhost::{HostOutbox, LeaseRequest, PagePlace, PageRequest, ReadMessage, VirtualHost};
 use hairstreak_store::DataDirectory;
 use hairstreak_store::log::{Batch, Loaded, LogError, MessageLog, Progress, Record, StoredMessage};
 use parking_lot::Mutex;
@@ -36,7 +36,7 @@ const RETRY_MS: u64 = 1_000;
 pub struct Paging {
     logged: (Arc<MessageLog>, Arc<Waiting>),
     paged: (Arc<MessageLog>, Arc<Waiting>),
-    /// Places of queues up to which any message may have been delivered before the node was killed.
+    /// Places of queues up to which messages count as delivered before.
     recovered: HashMap<u64, u64>,
     /// Messages on their way to the disk and back count as memory.
     account: Arc<Account>,
@@ -54,6 +54,7 @@ pub struct PageMail {
 enum Done {
     Written { place: PagePlace, through: u64, bytes: u64 },
     Read { place: PagePlace, messages: Vec<ReadRecord>, next: u64 },
+    Leased(LeaseRequest),
     Failed { request: PageRequest, retry_at: u64 },
 }
 
@@ -62,7 +63,7 @@ impl Done {
     fn bytes(&self) -> usize {
         match self {
             Done::Read { messages, .. } => messages.iter().map(|record| record.stored.size()).sum(),
-            Done::Written { .. } | Done::Failed { .. } => 0,
+            Done::Written { .. } | Done::Leased(_) | Done::Failed { .. } => 0,
         }
     }
 }
@@ -70,10 +71,10 @@ impl Done {
 /// A message that was read.
 struct ReadRecord {
     stored: StoredMessage,
-    /// Returns so far.
-    return_count: u16,
     /// The message log has the message.
     is_logged: bool,
+    /// The message may have been delivered before the node was killed.
+    was_delivered: bool,
 }
 
 impl Paging {
@@ -120,6 +121,11 @@ impl Paging {
                     self.await_written(mail, (logged, paged), Done::Written { place, through, bytes });
                 }
                 PageRequest::Read { .. } => self.read(mail, request, now),
+                PageRequest::Lease(lease) => {
+                    let mail = Arc::clone(mail);
+                    let tell = Waiter::Call(Box::new(move || mail.push(Done::Leased(lease))));
+                    self.logged.1.wait(synced(logged), tell);
+                }
                 PageRequest::Forget { page_id } => {
                     let mut batch = Batch::default();
                     batch.push(&Record::Forgotten { queue: page_id });
@@ -141,7 +147,6 @@ impl Paging {
     /// Tells the host once both logs have their positions on disk.
     fn await_written(&self, mail: &Arc<PageMail>, (logged, paged): (u64, u64), done: Done) {
         let (mail, pages) = (Arc::clone(mail), Arc::clone(&self.paged.1));
-        let synced = |position| Awaited { position, durability: Durability::Synced };
         let tell = Waiter::Call(Box::new(move || mail.push(done)));
         let then = Waiter::Call(Box::new(move || pages.wait(synced(paged), tell)));
         self.logged.1.wait(synced(logged), then);
@@ -173,12 +178,11 @@ impl Paging {
                             pages.wake();
                         }
                     }
-                    let counted = |(stored, is_logged): (StoredMessage, bool)| {
-                        let least = u16::from(stored.sequence <= recovered);
-                        let count = stored.return_count.try_into().unwrap_or(u16::MAX);
-                        ReadRecord { stored, return_count: least.max(count), is_logged }
+                    let marked = |(stored, is_logged): (StoredMessage, bool)| {
+                        let was_delivered = stored.sequence <= recovered;
+                        ReadRecord { stored, is_logged, was_delivered }
                     };
-                    Done::Read { place, messages: messages.into_iter().map(counted).collect(), next }
+                    Done::Read { place, messages: messages.into_iter().map(marked).collect(), next }
                 }
                 Err(error) => {
                     log::error!("messages cannot be read from the disk: {error}; the next attempt follows");
@@ -219,6 +223,11 @@ impl Paging {
     }
 }
 
+/// Waits until a position is on the medium.
+fn synced(position: u64) -> Awaited {
+    Awaited { position, durability: Durability::Synced }
+}
+
 impl PageMail {
     pub fn new(account: Arc<Account>) -> PageMail {
         PageMail { account, done: Mutex::default() }
@@ -254,6 +263,7 @@ impl PageMail {
                     let read = messages.iter().filter_map(|record| to_read(record, now));
                     host.pages_read(place, read, next, now, outlets);
                 }
+                Done::Leased(lease) => host.lease_granted(lease, now, outlets),
                 Done::Failed { request, retry_at } if retry_at <= now => retried.push(request),
                 Done::Failed { request, retry_at } => {
                     next_retry = Some(next_retry.map_or(retry_at, |next: u64| next.min(retry_at)));
@@ -290,7 +300,7 @@ fn merge([logged, paged]: [Loaded; 2], through: u64) -> (Vec<(StoredMessage, boo
 
 /// A message of the disk, as the host takes it.
 fn to_read(read: &ReadRecord, now: u64) -> Option<ReadMessage<'_>> {
-    let ReadRecord { stored, return_count, is_logged } = read;
+    let ReadRecord { stored, is_logged, was_delivered } = read;
     let record = stored.message()?;
     // A clock that was set back lengthens no life beyond its first length.
     let left = |ttl_ms: u64| ttl_ms.min(record.time_ms.saturating_add(ttl_ms).saturating_sub(now));
@@ -304,6 +314,7 @@ fn to_read(read: &ReadRecord, now: u64) -> Option<ReadMessage<'_>> {
         body: BodyView::Copied(record.body),
     };
     let expires_at = stored.ttl_ms.map(|ttl_ms| now.saturating_add(left(ttl_ms)));
-    let (return_count, is_logged) = (*return_count, *is_logged);
-    Some(ReadMessage { message, sequence: stored.sequence, expires_at, return_count, is_logged })
+    let return_count = stored.return_count.try_into().unwrap_or(u16::MAX);
+    let (sequence, is_logged, was_delivered) = (stored.sequence, *is_logged, *was_delivered);
+    Some(ReadMessage { message, sequence, expires_at, return_count, is_logged, was_delivered })
 }

@@ -66,7 +66,7 @@ pub(super) fn load(node: &Node, recovered: &[RecoveredQueue], names: &HashMap<u6
             body_bytes: queue.body_bytes,
         };
         let mut state = host.lock();
-        state.host.restore_messages(name, stored, queue.last_sequence);
+        state.host.restore_messages(name, stored, (queue.last_sequence, queue.leased));
         node.note(&host, &mut state);
         drop(state);
         node.wake_log();

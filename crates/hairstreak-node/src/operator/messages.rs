@@ -127,7 +127,7 @@ pub fn peek(
         if bytes < BODIES_BYTES_MAX {
             let behind = (ready as usize).saturating_sub(info.position + 1);
             let behind = behind.try_into().unwrap_or(u32::MAX);
-            let copied = copy(message, info.is_redelivered(), behind, body_bytes_max);
+            let copied = copy(message, info.is_redelivered, behind, body_bytes_max);
             bytes += copied.body.len();
             shown.push(copied);
         }
@@ -135,7 +135,7 @@ pub fn peek(
     Ok(shown)
 }
 
-/// Waits until the first message of a queue is in memory.
+/// Waits until the first message of a queue need not wait for the disk.
 fn await_front(node: &Node, host: &SharedHost, queue: &[u8]) -> Result<(), OperatorError> {
     let end = Instant::now() + READ_TIME_MAX;
     while node.act(host, |state, _| state.host.want_front(queue)).0 {

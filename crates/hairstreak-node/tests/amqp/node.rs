@@ -4,6 +4,7 @@
 mod relay;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use hairstreak_node::{AmqpConfig, NodeConfig, Server};
@@ -35,14 +36,21 @@ pub struct OurNode {
     _relay: Option<EventLoops<Relay>>,
 }
 
+impl OurNode {
+    /// Starts our node with a data directory.
+    pub fn start_at(data: &Path) -> OurNode {
+        start(NodeConfig { data_dir: Some(data.to_owned()), ..NodeConfig::default() }, AmqpConfig::default())
+    }
+}
+
 /// Starts our node on loopback, with the users and virtual hosts of `checks.py`.
 pub fn our_node() -> OurNode {
-    start(AmqpConfig { message_size_max: 16 << 20, ..AmqpConfig::default() })
+    start(NodeConfig::default(), AmqpConfig { message_size_max: 16 << 20, ..AmqpConfig::default() })
 }
 
 /// A node whose messages may take 8 MiB of memory.
 pub fn our_small_node() -> OurNode {
-    start(AmqpConfig { memory_watermark: 8 << 20, ..AmqpConfig::default() })
+    start(NodeConfig::default(), AmqpConfig { memory_watermark: 8 << 20, ..AmqpConfig::default() })
 }
 
 /// As [`our_node`], at a fabric whose name begins so. A relay is at the address, and all bytes between relay and node go through the fabric.
@@ -52,6 +60,7 @@ pub fn our_node_at_a_fabric(name: &str) -> OurNode {
         Fabric::bind(&FabricOptions { heights: 4, angles: 2, networks: 4, name: name.clone() }).unwrap();
     std::thread::spawn(move || fabric.run().unwrap());
     let server = serve(
+        NodeConfig::default(),
         AmqpConfig { message_size_max: 16 << 20, ..AmqpConfig::default() },
         &format!("vortex://{name}/0:*"),
     );
@@ -64,15 +73,15 @@ pub fn our_node_at_a_fabric(name: &str) -> OurNode {
     OurNode { address, _server: server, _relay: Some(relay) }
 }
 
-fn start(amqp: AmqpConfig) -> OurNode {
-    let server = serve(amqp, "tcp://127.0.0.1:*");
+fn start(config: NodeConfig, amqp: AmqpConfig) -> OurNode {
+    let server = serve(config, amqp, "tcp://127.0.0.1:*");
     let address = server.amqp_endpoints()[0].to_string();
     let address = address.strip_prefix("tcp://").unwrap().parse().unwrap();
     OurNode { address, _server: server, _relay: None }
 }
 
-fn serve(amqp: AmqpConfig, at: &str) -> Server {
+fn serve(config: NodeConfig, amqp: AmqpConfig, at: &str) -> Server {
     let amqp = AmqpConfig { bind: Some(vec![at.into()]), ..amqp };
     let load_definitions = Some(definitions());
-    Server::start(NodeConfig { load_definitions, amqp, ..NodeConfig::default() }).unwrap()
+    Server::start(NodeConfig { load_definitions, amqp, ..config }).unwrap()
 }

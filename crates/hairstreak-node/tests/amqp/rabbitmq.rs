@@ -2,7 +2,7 @@
 //! RabbitMQ ends when it is dropped, or with this process however that ends.
 
 use std::fs::{self, Permissions};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -13,14 +13,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak, mpsc};
 use std::time::Duration;
 
+use hairstreak_testkit::until;
+
 const PROGRAM: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 /// The folder of certificates for localhost, and of the authority behind them.
 pub const CERTIFICATES: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../hairstreak-transport/tests/streams/certificates");
 
 /// The arguments are the folder and the server's program. The output ends with the server: a server that ends at its start is seen.
-/// Input that ends, because the test is done or was killed, ends the rest. Without the umask a second Erlang may find the cookie readable for others, and
-/// refuse to start.
+/// Input that ends, because the test is done or was killed, ends the rest. A line ends the server in order, and keeps the folder. Without the umask a second
+/// Erlang may find the cookie readable for others, and refuse to start.
 const SCRIPT: &str = r#"
 umask 077
 set -m
@@ -28,10 +30,11 @@ set -m
 epmd -port "$ERL_EPMD_PORT" -address 127.0.0.1 </dev/null >/dev/null 2>&1 & mapper=$!
 "$2" </dev/null & server=$!
 exec >/dev/null
-read -r _
+read -r order
+[ -z "$order" ] || { kill -TERM "$server" && wait "$server"; }
 kill -KILL -- "-$server" "-$mapper"
 wait
-rm -rf "$1"
+[ -n "$order" ] || rm -rf "$1"
 "#;
 
 const ENVIRONMENT: &str = "\
@@ -101,20 +104,7 @@ impl RabbitMq {
         let folder = format!("rabbitmq-{}-{}", std::process::id(), ports[0]);
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
         lay_out(&folder, setup, &ports);
-        let words = [within, &["bash", "-c", SCRIPT, "rabbitmq"]].concat();
-        let mut script = Command::new(words[0])
-            .args(&words[1..])
-            .arg(&folder)
-            .arg(PROGRAM)
-            // The working folder gets the dump of a crash.
-            .current_dir(&folder)
-            // A signal to the group of this process does not reach the script, which has to end the rest.
-            .process_group(0)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut script = run_script(&folder, within);
         let input = script.stdin.take();
         let output = script.stdout.take().unwrap();
         let started = RabbitMq {
@@ -127,6 +117,19 @@ impl RabbitMq {
         };
         await_start(output);
         started
+    }
+
+    /// Stops the node in order. It keeps its folder and its ports.
+    pub fn stop(&mut self) {
+        self.input.take().unwrap().write_all(b"stop\n").unwrap();
+        until("RabbitMQ has stopped", || self.script.try_wait().unwrap());
+    }
+
+    /// Starts the node after [`RabbitMq::stop`].
+    pub fn start_again(&mut self) {
+        self.script = run_script(&self.folder, &[]);
+        self.input = self.script.stdin.take();
+        await_start(self.script.stdout.take().unwrap());
     }
 
     /// The address of a port that the setup names.
@@ -187,6 +190,24 @@ fn lay_out(folder: &Path, setup: &Setup, ports: &[u16]) {
     fs::write(folder.join("enabled_plugins"), setup.plugins).unwrap();
     fs::write(folder.join("alarm"), filled(ALARM)).unwrap();
     fs::set_permissions(folder.join("alarm"), Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Starts the node of a folder.
+fn run_script(folder: &Path, within: &[&str]) -> Child {
+    let words = [within, &["bash", "-c", SCRIPT, "rabbitmq"]].concat();
+    Command::new(words[0])
+        .args(&words[1..])
+        .arg(folder)
+        .arg(PROGRAM)
+        // The working folder gets the dump of a crash.
+        .current_dir(folder)
+        // A signal to the group of this process does not reach the script, which has to end the rest.
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
 }
 
 /// Waits until the node has started. A thread reads the output to the end, so that the node never waits for a reader.

@@ -19,7 +19,7 @@ pub fn definitions() -> PathBuf {
     path
 }
 
-const SETUP: Setup = Setup {
+pub const SETUP: Setup = Setup {
     ports: &["AMQP_PORT", "TLS_PORT"],
     plugins: "[rabbitmq_consistent_hash_exchange, rabbitmq_auth_mechanism_ssl].",
     configuration: CONFIGURATION,

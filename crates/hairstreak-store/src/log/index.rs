@@ -21,7 +21,7 @@ struct QueueIndex {
     /// Extents with live messages, in the order of their first sequences.
     extents: Vec<Extent>,
     last_sequence: u64,
-    /// Messages up to this sequence may have been delivered.
+    /// Messages up to this sequence may be delivered, or count as delivered.
     leased: u64,
     /// Returns of live messages.
     returns: BTreeMap<u64, u64>,
@@ -65,7 +65,7 @@ pub struct RecoveredQueue {
     pub first_sequence: u64,
     /// Last sequence that the queue gave to a message.
     pub last_sequence: u64,
-    /// Messages up to this sequence may have been delivered.
+    /// Messages up to this sequence may have been delivered before, which a kill of the node kept from the log.
     pub leased: u64,
     /// Sequences of messages that came back, and how often they did.
     pub returns: Vec<(u64, u64)>,
@@ -188,6 +188,23 @@ impl Index {
             self.forget(queue.id);
         }
         dropped
+    }
+
+    /// Ends the leases of the run before: from now on messages with a lease count as delivered, or all if `are_leases_lost`.
+    pub fn end_leases(&mut self, are_leases_lost: bool) {
+        for queue in self.queues.values_mut() {
+            let leased = if are_leases_lost { u64::MAX } else { queue.leased };
+            queue.leased = leased.min(queue.last_sequence);
+        }
+    }
+
+    /// Sets the leases of queues: pairs of a queue and its last sequence.
+    pub fn set_leases(&mut self, leases: &[(u64, u64)]) {
+        for (id, through) in leases {
+            if let Some(queue) = self.queues.get_mut(id) {
+                queue.leased = *through;
+            }
+        }
     }
 
     /// Returns the queues.

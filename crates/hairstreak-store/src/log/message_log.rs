@@ -84,8 +84,6 @@ pub struct OpenedLog {
     pub damages: Vec<Damage>,
     /// Messages whose files are missing.
     pub missing_count: u64,
-    /// The log was closed in order, or is new. Otherwise any message may have been delivered.
-    pub was_closed: bool,
 }
 
 #[derive(Debug)]
@@ -116,6 +114,8 @@ struct Waiting {
     wants_space: bool,
     is_asleep: bool,
     is_closing: bool,
+    /// Leases of queues after the end: see [`MessageLog::end_leases`].
+    last_leases: Vec<(u64, u64)>,
 }
 
 /// A batch that was appended.
@@ -189,11 +189,13 @@ impl MessageLog {
         on_progress: Box<OnProgress>,
         sizes: SegmentSizes,
     ) -> Result<OpenedLog, LogError> {
-        let Recovered { state, damages, missing_count, was_closed } = recover(Arc::clone(&storage), log)?;
+        let Recovered { state, damages, missing_count, are_leases_lost, .. } =
+            recover(Arc::clone(&storage), log)?;
         let (index, epoch) = (Arc::clone(&state.index), state.epoch);
         let (queues, dropped) = {
             let mut index = index.lock().unwrap_or_else(PoisonError::into_inner);
             let dropped = index.retain_queues(is_known);
+            index.end_leases(are_leases_lost);
             (index.recovered(), dropped)
         };
         let mut writer = Writer::new(Arc::clone(&storage), state, sizes);
@@ -236,7 +238,7 @@ impl MessageLog {
         let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
         let threads = vec![reader.map_err(LogError::Thread)?, writer.map_err(LogError::Thread)?];
         let log = MessageLog { shared, readers: Mutex::new(Some(readers)), threads: Mutex::new(threads) };
-        Ok(OpenedLog { log, epoch, queues, dropped, damages, missing_count, was_closed })
+        Ok(OpenedLog { log, epoch, queues, dropped, damages, missing_count })
     }
 
     /// Hands a batch over. Batches are written in the order of their calls. Makes no system call.
@@ -315,6 +317,12 @@ impl MessageLog {
             // The thread lives as long as this sender.
             let _ = readers.send(job);
         }
+    }
+
+    /// Sets leases of queues, which count once the log was closed in order: pairs of a queue, and the last sequence of its messages
+    /// that still count as delivered. All other messages that may have been delivered are settled, or have returned.
+    pub fn end_leases(&self, leases: Vec<(u64, u64)>) {
+        self.shared.waiting().last_leases = leases;
     }
 
     /// Writes all batches, seals the log and ends the threads.
@@ -448,7 +456,8 @@ impl WriterThread {
                 self.tell(None);
             }
         }
-        match self.timed(Writer::finish) {
+        let leases = mem::take(&mut self.shared.waiting().last_leases);
+        match self.timed(|writer| writer.finish(&leases)) {
             Ok(()) => {
                 self.synced = self.written;
                 self.tell(None);

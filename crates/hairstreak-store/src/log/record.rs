@@ -122,7 +122,7 @@ pub enum Record<'a> {
         /// Returns so far.
         count: u64,
     },
-    /// Messages up to this one may have been delivered.
+    /// Messages up to this one may be delivered, or count as delivered.
     Leased {
         /// Id of the queue.
         queue: u64,

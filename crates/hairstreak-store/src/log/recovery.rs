@@ -45,6 +45,8 @@ pub(super) struct Recovered {
     pub damages: Vec<Damage>,
     /// Messages in segments whose files are missing.
     pub missing_count: u64,
+    /// Records that were synced may be lost, and leases with them.
+    pub are_leases_lost: bool,
     /// The log was closed in order, or is new.
     pub was_closed: bool,
 }
@@ -116,7 +118,10 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
     };
     let is_new = head == CheckpointHead::default() && files.is_empty();
     let was_closed = head.is_closed && files.iter().all(|file| file.number < head.next_segment);
-    Ok(Recovered { state, damages, missing_count, was_closed: was_closed || is_new })
+    // Damage from the first byte on is the loss of a file.
+    let is_loss = |damage: &Damage| damage.was_synced || damage.offset == 0;
+    let are_leases_lost = missing_count > 0 || damages.iter().any(is_loss);
+    Ok(Recovered { state, damages, missing_count, are_leases_lost, was_closed: was_closed || is_new })
 }
 
 /// The files of a log.

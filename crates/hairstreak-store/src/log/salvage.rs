@@ -119,10 +119,9 @@ pub(super) fn copy_messages(
         salvaged.copied_count += live_count - live.len() as u64;
     }
     copier.copy_progress(log).map_err(failed)?;
-    // Without an end in order each message counts as delivered before.
     let was_closed = log.recovered.was_closed && log.recovered.damages.is_empty();
     let writer = &mut copier.writer;
-    if was_closed { writer.finish() } else { writer.close() }.map_err(failed)?;
+    if was_closed { writer.finish(&[]) } else { writer.close() }.map_err(failed)?;
     Ok(salvaged)
 }
 
@@ -155,8 +154,8 @@ impl Copier {
     fn copy_progress(&mut self, log: &StoredLog) -> io::Result<()> {
         for queue in log.queues() {
             let Some(last) = self.last_sequences.get(&queue.id) else { continue };
-            // A later message may get a sequence that was lost, and was not delivered.
-            let through = queue.leased.min(*last);
+            // Leases may be lost. A later message may get a sequence that was lost, and was not delivered.
+            let through = if log.recovered.are_leases_lost { *last } else { queue.leased.min(*last) };
             if through > 0 {
                 self.batch.push(&Record::Leased { queue: queue.id, through });
             }

@@ -164,13 +164,16 @@ impl Writer {
         &self.space
     }
 
-    /// Syncs all groups, and ends the log in order: the next start knows that nothing was cut off.
+    /// Syncs all groups, and ends the log in order: the next start knows that nothing was cut off. `leases`: see
+    /// [`Index::set_leases`].
     ///
     /// # Errors
     ///
     /// The system's error.
-    pub fn finish(&mut self) -> io::Result<()> {
+    pub fn finish(&mut self, leases: &[(u64, u64)]) -> io::Result<()> {
         self.is_finished = true;
+        // Only the checkpoint has them. It comes when all groups are synced.
+        self.index().set_leases(leases);
         self.close()
     }
 

@@ -8,14 +8,8 @@ use super::*;
 use crate::message::MessageId;
 
 fn entry(sequence: u64) -> Entry {
-    Entry {
-        sequence,
-        expires_at: 0,
-        message: MessageId(sequence as u32),
-        return_count: 0,
-        priority: 0,
-        is_logged: false,
-    }
+    let (message, marks) = (MessageId(sequence as u32), Marks::default());
+    Entry { sequence, expires_at: 0, message, return_count: 0, priority: 0, marks }
 }
 
 fn memory_of(entries: &Entries) -> usize {

@@ -40,6 +40,7 @@ impl Disk {
             LogChange::Dropped { queue, first, last } => self.remove(queue, first, last),
             LogChange::Forgotten { queue } => self.remove(queue, 0, u64::MAX),
             LogChange::Returned { queue, sequence, count } => self.count_returns(queue, sequence, count),
+            LogChange::Leased { .. } => {}
         }
     }
 
@@ -97,6 +98,7 @@ impl Bench {
             PageRequest::Write { place, through, bytes, .. } => {
                 host.pages_written(place, (through, bytes), *now, said);
             }
+            PageRequest::Lease(lease) => host.lease_granted(lease, *now, said),
             PageRequest::Forget { page_id } => said.disk.remove(page_id, 0, u64::MAX),
             PageRequest::Read { place, log_id, from, through, has_unlogged, .. } => {
                 let ids = [log_id, if has_unlogged { place.page_id() } else { 0 }];
@@ -126,6 +128,7 @@ impl Bench {
                         expires_at: *expires_at,
                         return_count: *return_count,
                         is_logged: *is_logged,
+                        was_delivered: false,
                     }
                 });
                 host.pages_read(place, read, next, *now, said);
@@ -140,6 +143,21 @@ impl Bench {
         host.log_changes().drain(..).for_each(|change| said.disk.apply(change));
         let is_queue = |id| id != 0 && host.parts.queues.iter().any(|queue| queue.log_id() == id);
         said.disk.messages.keys().filter(|(id, _)| is_queue(*id)).count() as u64
+    }
+
+    /// Tells the host that the disk has all leases that it asked for. Returns the places of the last messages of these leases.
+    pub(super) fn grant_leases(&mut self) -> Vec<u64> {
+        let requests: Vec<_> = self.host.page_requests().drain(..).collect();
+        let leases = requests.into_iter().filter_map(|request| match request {
+            PageRequest::Lease(lease) => Some(lease),
+            _ => None,
+        });
+        leases
+            .map(|lease| {
+                self.host.lease_granted(lease, self.now, &mut self.said);
+                lease.through
+            })
+            .collect()
     }
 
     /// Serves requests until there is none.

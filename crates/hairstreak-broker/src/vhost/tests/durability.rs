@@ -123,7 +123,7 @@ fn a_confirm_waits_for_the_strictest_queue() {
         bench.declare(&durable(durability, Some(durability))).unwrap();
     }
     assert_eq!(publish_to(&mut bench, "", "memory"), Published::Routed);
-    assert_eq!(appended(&mut bench), []);
+    assert_eq!(appended(&mut bench), [0_u64; 0]);
     for (queues, expected) in [
         (&["written", "memory"][..], Durability::Written),
         (&["written", "synced"], Durability::Synced),

@@ -225,7 +225,7 @@ fn restart(bench: &mut Bench, arguments: FieldTable) -> ChannelId {
     next.host.log_messages(std::sync::Arc::new(std::sync::atomic::AtomicU64::new(1 << 32)));
     let declaration = QueueDeclaration { is_durable: true, log_id, ..queue("d", arguments) };
     next.host.restore(&Change::QueueDeclared(declaration), next.now).unwrap();
-    next.host.restore_messages(b"d", disk.stored(log_id), last_sequence);
+    next.host.restore_messages(b"d", disk.stored(log_id), (last_sequence, 0));
     next.said.disk = disk;
     *bench = next;
     bench.open(ALICE)

@@ -35,7 +35,7 @@ fn messages_are_seen_in_the_order_of_delivery_and_stay() {
     assert_eq!(bodies(&bench, 0, 10), all[1..]);
     bench.reject(channel, tag, false, true).unwrap();
     let seen = peek(&bench, 0, 2);
-    assert_eq!((seen[0].1.return_count, seen[0].1.is_redelivered(), seen[0].1.priority), (1, true, 5));
+    assert_eq!((seen[0].1.return_count, seen[0].1.is_redelivered, seen[0].1.priority), (1, true, 5));
     assert_eq!((seen[1].1.return_count, seen[1].1.position), (0, 1));
     assert_eq!(bench.drain("q"), all);
     assert_eq!(bench.host.peek(b"none", 0, 1, |_, _| ()), None);

@@ -4,6 +4,7 @@ use hairstreak_wire::amqp::FieldValue;
 
 use super::deaths::expire_fronts;
 use super::dispatch::count_deliveries;
+use super::leases::lease;
 use super::leave::{delete_queue, remove_consumer};
 use crate::message::MessageView;
 use crate::queue::{Consumer, ConsumerDeclaration, QueueId, QueueKind, Standing};
@@ -36,7 +37,7 @@ pub enum GetOutcome {
     Taken,
     /// No message waits.
     Empty,
-    /// The first message is being read from the disk. The caller asks again later (`VirtualHost::await_front`).
+    /// The first message waits for the disk. The caller asks again later (`VirtualHost::await_front`).
     OnDisk,
 }
 
@@ -131,12 +132,23 @@ pub(in crate::vhost) fn get<O: HostOutbox>(
         }
         expire_fronts(turn, id);
     }
+    if !has_lease(turn, id) {
+        return Ok(GetOutcome::OnDisk);
+    }
     if take_front(turn, channel, id, no_ack, take) {
         return Ok(GetOutcome::Taken);
     }
     turn.parts.queues.get_mut(id).counts.counted.get_empty += 1;
     turn.parts.channels.get_mut(channel).counted.messages.get_empty += 1;
     Ok(GetOutcome::Empty)
+}
+
+/// Returns false if the lease of the first message is on its way.
+fn has_lease<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) -> bool {
+    let queue = turn.parts.queues.get(id);
+    let Some(front) = queue.ready.front() else { return true };
+    let message = (front.sequence, queue.has_logged(front));
+    lease(turn.parts, id, message, turn.now)
 }
 
 fn take_front<O: HostOutbox>(

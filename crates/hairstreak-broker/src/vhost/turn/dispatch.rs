@@ -3,9 +3,10 @@
 use hairstreak_wire::amqp::Properties;
 
 use super::deaths::{expire_fronts, shorten};
+use super::leases::may_deliver;
 use super::paging::follow_backlog;
 use crate::message::{Message, MessageId, MessageView, Store};
-use crate::queue::{Consumers, Durability, Entry, NEVER, QueueId, QueueKind, add_delivery_count};
+use crate::queue::{Consumers, Durability, Entry, Marks, NEVER, QueueId, QueueKind, add_delivery_count};
 use crate::vhost::channels::Channels;
 use crate::vhost::credit::{next_consumer, note_unacked, touch};
 use crate::vhost::parts::{Parts, Turn};
@@ -34,6 +35,9 @@ pub(super) fn dispatch<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
                 return;
             }
             continue;
+        }
+        if !may_deliver(turn.parts, id, &front, turn.now) {
+            break;
         }
         if turn.parts.steps.are_spent() {
             // Consumers that can take messages get them in the next call.
@@ -111,7 +115,7 @@ pub(super) fn deliver_direct<O: HostOutbox>(
             message: store_once(&mut parts.store, message, stored),
             return_count: 0,
             priority: queue.ready.list_of(message.attributes.priority),
-            is_logged,
+            marks: Marks::new(is_logged, false),
         };
         note_unacked(turn.parts, id, consumer_id, tag, entry);
     }

@@ -23,6 +23,7 @@
 pub(super) mod consume;
 mod deaths;
 mod dispatch;
+pub(super) mod leases;
 pub(super) mod leave;
 mod letters;
 pub(super) mod paging;

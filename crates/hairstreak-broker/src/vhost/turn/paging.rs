@@ -1,7 +1,7 @@
 //! Paging: messages of long queues go to disk, and come back ahead of the consumers.
 
 use crate::message::{Attributes, Message};
-use crate::queue::{Entry, Kept, NEVER, QueueId};
+use crate::queue::{Entry, Kept, Marks, NEVER, QueueId};
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::{first_consumer, touch};
 use crate::vhost::pages::{PagePlace, PageRequest, Pages, PausedVisit, ReadMessage};
@@ -44,7 +44,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     let Some(last) = written.last() else { return };
     steps.charge(written.len());
     pages.writing_bytes += bytes;
-    for entry in written.iter().filter(|entry| !entry.is_logged) {
+    for entry in written.iter().filter(|entry| !entry.marks.is_logged()) {
         let view = store.view(entry.message);
         let attributes = Attributes {
             is_persistent: store.is_persistent(entry.message),
@@ -65,7 +65,7 @@ pub(super) fn page_out<O: HostOutbox>(turn: &mut Turn<'_, O>, id: QueueId) {
     pages.requests.push(PageRequest::Write {
         place: PagePlace { queue: id, page_id: paged.page_id },
         through: last.sequence,
-        has_logged: written.iter().any(|entry| entry.is_logged),
+        has_logged: written.iter().any(|entry| entry.marks.is_logged()),
         bytes,
     });
 }
@@ -199,7 +199,7 @@ pub(in crate::vhost) fn pages_read<'a, O: HostOutbox>(
     let queue = queues.get_mut(place.queue);
     let before = queue.ready.memory_bytes();
     let mut read_count = 0;
-    for ReadMessage { message, sequence, expires_at, return_count, is_logged } in messages {
+    for ReadMessage { message, sequence, expires_at, return_count, is_logged, was_delivered } in messages {
         let stored = store.add(&message);
         let entry = Entry {
             sequence,
@@ -207,7 +207,7 @@ pub(in crate::vhost) fn pages_read<'a, O: HostOutbox>(
             message: stored,
             return_count,
             priority: queue.ready.list_of(message.attributes.priority),
-            is_logged,
+            marks: Marks::new(is_logged, was_delivered),
         };
         queue.ready.push_read(entry, store.body_size(stored));
         read_count += 1;

@@ -2,6 +2,7 @@
 
 use super::deaths::expire_fronts;
 use super::dispatch::dispatch_touched;
+use super::leases;
 use super::leave::{delete_queue, go_on_closing, go_on_deleting, go_on_leaving};
 use super::letters::write_letters;
 use super::paging::write_pages;
@@ -32,8 +33,8 @@ pub(in crate::vhost) fn finish<O: HostOutbox>(turn: &mut Turn<'_, O>) {
 #[cold]
 fn wake_readers<O: HostOutbox>(turn: &mut Turn<'_, O>) {
     let Parts { chores, queues, .. } = &mut *turn.parts;
-    let is_on_disk = |id| queues.try_get(id).is_some_and(|queue| queue.ready.is_front_on_disk());
-    chores.take_readers(|id| !is_on_disk(id)).into_iter().for_each(|reader| end_chore(turn, reader));
+    let is_awaited = |id| queues.try_get(id).is_some_and(|queue| queue.is_front_awaited());
+    chores.take_readers(|id| !is_awaited(id)).into_iter().for_each(|reader| end_chore(turn, reader));
 }
 
 /// Time has passed: messages and queues expire, and dead letters that were left go on.
@@ -42,6 +43,7 @@ pub(in crate::vhost) fn handle_timeout<O: HostOutbox>(turn: &mut Turn<'_, O>) {
     if are_chores_first {
         go_on_with_chores(turn);
     }
+    leases::overrun(turn.parts, turn.now);
     // Letters are written first, so that their number stays within the output of one call.
     write_letters(turn);
     while !turn.parts.steps.are_spent()

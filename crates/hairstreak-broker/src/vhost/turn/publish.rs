@@ -4,10 +4,11 @@ use hairstreak_wire::amqp::Properties;
 
 use super::deaths::{bury, expire_fronts, shorten};
 use super::dispatch::{append, deliver_direct, end_publish, hand_over, note_logged, store_once};
+use super::leases::may_go_direct;
 use super::paging::page_out;
 use crate::exchange::{Cacheable, ExchangeId, Publisher, Routing, distinct};
 use crate::message::{BodyView, Message, MessageId};
-use crate::queue::{Durability, Entry, NEVER, Overflow, QueueId, Reason, is_cycle};
+use crate::queue::{Durability, Entry, Marks, NEVER, Overflow, QueueId, Reason, is_cycle};
 use crate::refusal::Refusal;
 use crate::vhost::chores::Chore;
 use crate::vhost::credit::next_consumer;
@@ -185,6 +186,7 @@ pub(super) fn enqueue<O: HostOutbox>(
     queue.ready.note_arrival();
     if queue.ready.is_empty()
         && !queue.rotation.is_empty()
+        && may_go_direct(turn.parts, id, message.attributes.is_persistent, turn.now)
         && let Some(consumer) = next_consumer(turn.parts, id)
     {
         deliver_direct(turn, id, consumer, message, stored);
@@ -214,7 +216,7 @@ fn keep<O: HostOutbox>(
         message: store_once(&mut parts.store, message, stored),
         return_count: 0,
         priority: queue.ready.list_of(message.attributes.priority),
-        is_logged,
+        marks: Marks::new(is_logged, false),
     };
     let before = queue.ready.memory_bytes();
     queue.ready.push(entry, message.body.as_bytes().len() as u32);
@@ -271,7 +273,7 @@ fn refuse(parts: &mut Parts, id: QueueId, message: &Message<'_>, stored: &mut Op
             message: store_once(&mut parts.store, message, stored),
             return_count: 0,
             priority: 0,
-            is_logged: false,
+            marks: Marks::default(),
         };
         bury(parts, id, &entry, Reason::MaxLength);
     }

@@ -1,5 +1,6 @@
 //! Damaged files: a flipped bit costs its record, and nothing is read for what it is not.
 
+use std::io::IoSlice;
 use std::sync::Arc;
 
 use hairstreak_testkit::Rng;
@@ -7,9 +8,11 @@ use hairstreak_testkit::Rng;
 use super::storage::SimulatedStorage;
 use super::world::{LOG, SIZES, World, scramble};
 use crate::log::layout::file_number;
+use crate::log::message_log::MessageLog;
 use crate::log::reader::load;
 use crate::log::record::{Batch, MessageRecord, Record, Target, Targets};
 use crate::log::recovery::recover;
+use crate::log::storage::StorageBackend;
 use crate::log::writer::Writer;
 
 const COUNT: u64 = 300;
@@ -177,4 +180,22 @@ fn a_page_that_cannot_be_read_costs_its_records() {
     check_pages(|storage, name, page| {
         (page..page + PAGE).step_by(512).for_each(|sector| storage.break_sector(name, sector));
     });
+}
+
+#[test]
+fn all_messages_count_as_delivered_where_leases_may_be_lost() {
+    let storage = log();
+    let leases = |storage: &SimulatedStorage| {
+        let opened = MessageLog::open_with(Arc::new(storage.clone()), LOG, |_| true, Box::new(|_| {}), SIZES);
+        let queues = opened.unwrap().queues;
+        queues.iter().map(|queue| queue.leased).collect::<Vec<_>>()
+    };
+    assert_eq!(leases(&storage.copy()), [0; QUEUES as usize]);
+    let damaged = storage.copy();
+    let checkpoint = damaged.open("checkpoint").unwrap();
+    checkpoint.write_at(&[IoSlice::new(&[0; 16])], 40).unwrap();
+    checkpoint.sync().unwrap();
+    assert_eq!(leases(&damaged), [COUNT; QUEUES as usize]);
+    // The damage is gone, and the marks stay.
+    assert_eq!(leases(&damaged), [COUNT; QUEUES as usize]);
 }

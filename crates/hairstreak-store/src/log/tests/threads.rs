@@ -122,6 +122,37 @@ impl Node {
     }
 }
 
+/// The leases of the queues with messages, as an open log reports them.
+fn leases(storage: &SimulatedStorage) -> Vec<u64> {
+    let opened = MessageLog::open_with(Arc::new(storage.clone()), LOG, |_| true, Box::new(|_| {}), SIZES);
+    let mut queues = opened.unwrap().queues;
+    queues.sort_unstable_by_key(|queue| queue.id);
+    queues.iter().map(|queue| queue.leased).collect()
+}
+
+#[test]
+fn a_start_after_a_kill_marks_messages_with_a_lease_and_a_start_after_an_end_in_order_no_others() {
+    let storage = SimulatedStorage::new(0);
+    let node = Node::open(Arc::new(storage.clone()));
+    for queue in 1..=3 {
+        for sequence in 1..=10 {
+            node.append(message(queue, sequence, 100));
+        }
+    }
+    let mut batch = Batch::default();
+    batch.push(&Record::Leased { queue: 1, through: 4 });
+    batch.push(&Record::Leased { queue: 2, through: 64 });
+    node.until_synced(node.append(synced(batch)));
+    // The copy is a log that was killed.
+    let killed = storage.medium_copy();
+    assert_eq!(leases(&killed), [4, 10, 0]);
+    // The marks stay.
+    assert_eq!(leases(&killed), [4, 10, 0]);
+    node.log.end_leases(vec![(1, 2), (2, 0), (3, 0), (4, 0)]);
+    node.log.close();
+    assert_eq!(leases(&storage), [2, 0, 0]);
+}
+
 /// Checks bodies and order. Returns the sequences.
 fn checked(queue: u64, loaded: &Loaded) -> Vec<u64> {
     assert_eq!(loaded.damaged, []);

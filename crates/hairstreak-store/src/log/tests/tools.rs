@@ -291,7 +291,7 @@ fn a_salvage_keeps_returns_and_leaves_out_what_is_not_known() {
         batch.push(&Record::Leased { queue: queue.id, through: queue.first_sequence });
     }
     writer.write(vec![batch]).unwrap();
-    writer.finish().unwrap();
+    writer.finish(&[]).unwrap();
     assert!(check(&storage).was_closed);
     let new = SimulatedStorage::new(1);
     let known = |queue| queue != 2;
