@@ -127,7 +127,12 @@ impl Client {
 
     /// Acknowledges a delivery, and all before it if `multiple` is set.
     pub fn ack(&mut self, delivery_tag: u64, multiple: bool) {
-        Method::BasicAck(basic::Ack { delivery_tag, multiple }).encode(CHANNEL, self.connection.output());
+        self.send(&Method::BasicAck(basic::Ack { delivery_tag, multiple }));
+    }
+
+    /// Puts a method into the output.
+    pub fn send(&mut self, method: &Method<'_>) {
+        method.encode(CHANNEL, self.connection.output());
     }
 
     /// Returns a delivery to its queue.

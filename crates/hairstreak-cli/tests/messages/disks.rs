@@ -5,13 +5,16 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use hairstreak_amqp::Event;
-use hairstreak_wire::amqp::{FieldTable, Properties};
+use hairstreak_testkit::until;
+use hairstreak_wire::amqp::{FieldTable, FieldValue, Method, Properties, basic};
 
 use crate::client::{Client, QUIET};
 use crate::node::Place;
 use crate::small_disk::{disk, run_on_disk};
 
 const QUEUE: &str = "q";
+/// Queue of the dead letters of the other one.
+const DEAD: &str = "dead";
 /// The disk has room for all segments up to the first one of 64 MiB, and for that one.
 const DISK_SIZE: &str = "192m";
 const FREE_LIMIT: u64 = 100_000_000;
@@ -20,6 +23,11 @@ const BODY_SIZE: usize = 100_000;
 const WINDOW: u64 = 20;
 /// A time limit that only a hanging test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A limit at which the log has its first file of 64 MiB, and has made the next one.
+const LOW_FREE_LIMIT: u64 = 20_000_000;
+/// Memory that the node may need more while consumers empty a full disk.
+const MEMORY_GROWTH_MAX: u64 = 64 << 20;
 
 /// A publisher with confirms.
 struct Publisher {
@@ -34,7 +42,10 @@ struct Publisher {
 impl Publisher {
     fn connect(amqp: &str, base: u64) -> Publisher {
         let mut client = Client::connect(amqp).unwrap();
-        client.declare(QUEUE, &FieldTable::new()).unwrap();
+        client.declare(DEAD, &FieldTable::new()).unwrap();
+        let exchange = ("x-dead-letter-exchange", FieldValue::from(""));
+        let key = ("x-dead-letter-routing-key", FieldValue::from(DEAD));
+        client.declare(QUEUE, &[exchange, key].into_iter().collect()).unwrap();
         client.select_confirms().unwrap();
         Publisher { client, base, published: 0, confirmed: 0, is_blocked: false }
     }
@@ -90,14 +101,46 @@ fn drain(amqp: &str, taken: &mut BTreeSet<u64>) {
     taken.extend(client.drain(QUEUE).iter().map(|message| message.number));
 }
 
-#[test]
-fn publishers_wait_while_the_disk_is_nearly_full_and_consumers_free_it() {
-    let (is_passed, said) = run_on_disk("disks::on_a_small_disk", DISK_SIZE);
+/// Takes all messages of the queue, and rejects each tenth of them. Returns the rejected ones.
+fn drain_and_reject(amqp: &str, taken: &mut BTreeSet<u64>) -> BTreeSet<u64> {
+    let mut client = Client::connect(amqp).unwrap();
+    client.set_prefetch(20);
+    client.consume(QUEUE).unwrap();
+    let mut rejected = BTreeSet::new();
+    while let Some(message) = client.received(QUIET).unwrap() {
+        if message.number % 10 == 0 {
+            let reject = basic::Reject { delivery_tag: message.delivery_tag, requeue: false };
+            client.send(&Method::BasicReject(reject));
+            rejected.insert(message.number);
+        } else {
+            client.ack(message.delivery_tag, false);
+            taken.insert(message.number);
+        }
+    }
+    // The answer comes behind the acknowledgements.
+    client.set_prefetch(0);
+    rejected
+}
+
+/// Runs a test of this file on a disk, if that is possible.
+#[track_caller]
+fn run(test: &str) {
+    let (is_passed, said) = run_on_disk(test, DISK_SIZE);
     if said.contains("unshare: ") || said.contains("mount: ") {
         println!("skipped, because a disk cannot be mounted here: {said}");
         return;
     }
     assert!(is_passed, "{said}");
+}
+
+#[test]
+fn publishers_wait_while_the_disk_is_nearly_full_and_consumers_free_it() {
+    run("disks::on_a_small_disk");
+}
+
+#[test]
+fn consumers_free_a_disk_that_others_have_filled_to_the_last_byte() {
+    run("disks::on_a_disk_that_is_full");
 }
 
 /// In an ordinary run of the tests there is no disk, and the test does nothing.
@@ -149,4 +192,38 @@ fn on_a_small_disk() {
     ] {
         assert!(end.errors.contains(line), "{line}: {}", end.errors);
     }
+}
+
+/// In an ordinary run of the tests there is no disk, and the test does nothing.
+#[test]
+fn on_a_disk_that_is_full() {
+    let Some(disk) = disk() else { return };
+    let place = Place::at(disk.join("place"), &format!("disk_free_limit = {LOW_FREE_LIMIT}\n"));
+    let node = place.start();
+    let mut publisher = Publisher::connect(&node.amqp, 0);
+    publisher.publish_until_blocked();
+    // Another program takes each free byte. Some messages of the publisher are still on their way.
+    let filler = place.fill(0);
+    let memory = node.peak_memory();
+    let mut taken = BTreeSet::new();
+    let rejected = drain_and_reject(&node.amqp, &mut taken);
+    assert!(taken.len() > 500 && rejected.len() > 50, "{} and {} messages", taken.len(), rejected.len());
+    until("space is free", || place.free_bytes() > LOW_FREE_LIMIT);
+    let growth = node.peak_memory() - memory;
+    assert!(growth < MEMORY_GROWTH_MAX, "the memory has grown by {growth} bytes");
+    fs::remove_file(filler).unwrap();
+    publisher.await_all();
+    drain(&node.amqp, &mut taken);
+    node.kill();
+    // All letters are in their queue, and no message that was taken before the disk had space is there again.
+    let node = place.start();
+    let mut again = BTreeSet::new();
+    drain(&node.amqp, &mut again);
+    assert!(again.is_subset(&taken) && again.iter().all(|number| !rejected.contains(number)));
+    let mut client = Client::connect(&node.amqp).unwrap();
+    let letters: BTreeSet<u64> = client.drain(DEAD).iter().map(|message| message.number).collect();
+    assert_eq!(letters, rejected);
+    taken.extend(letters);
+    assert!(taken.into_iter().eq(1..=publisher.published));
+    assert_eq!(node.stop().status, Some(0));
 }

@@ -1,5 +1,7 @@
 //! `Place`: a data directory that keeps messages, for nodes one after the other.
 
+use std::fs::File;
+use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
 use rustix::process::Signal;
@@ -34,13 +36,19 @@ impl Place {
         Place { folder }
     }
 
-    /// Writes a file that leaves so many bytes of the disk free. Returns its path.
+    /// Writes a file that leaves at most so many bytes of the disk free. Returns its path.
     pub fn fill(&self, free_bytes: u64) -> PathBuf {
         let path = self.folder.join("filler");
         // The filler from before counts as free.
         let _ = std::fs::remove_file(&path);
-        let size = self.free_bytes().saturating_sub(free_bytes);
-        std::fs::write(&path, vec![1; size as usize]).unwrap();
+        let mut file = File::create(&path).unwrap();
+        while let size @ 1.. = self.free_bytes().saturating_sub(free_bytes) {
+            match file.write(&vec![1; size as usize]) {
+                // A node has taken the rest.
+                Err(error) if error.kind() == ErrorKind::StorageFull => break,
+                written => drop(written.unwrap()),
+            }
+        }
         path
     }
 
@@ -86,6 +94,13 @@ impl Node {
     /// kill -9.
     pub fn kill(self) {
         drop(self);
+    }
+
+    /// The largest memory of the process so far, in bytes.
+    pub fn peak_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.daemon.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1_024
     }
 
     /// SIGTERM, and the end of the process.

@@ -123,7 +123,9 @@ impl AmqpServer {
             }
             if let Some(messages) = &self.node.messages {
                 messages.end_leases(leases);
-                messages.close();
+                if let Err(error) = messages.close() {
+                    log::error!("messages: {error}");
+                }
             }
             forgotten.unwritten = self.node.journal.close().err().map(|error| error.to_string());
         }

@@ -111,7 +111,7 @@ mod tests {
         until("nothing is under way", || journal.pending().is_none());
         let last = hand_over();
         until_eq("the message is on disk", last, || messages.reached().synced);
-        messages.close();
+        messages.close().unwrap();
         journal.close().unwrap();
         std::fs::remove_dir_all(&folder).unwrap();
     }

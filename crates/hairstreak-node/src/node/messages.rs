@@ -209,9 +209,14 @@ impl Messages {
     }
 
     /// Writes all records, and ends the log.
-    pub fn close(&self) {
-        self.log.close();
+    ///
+    /// # Errors
+    ///
+    /// The disk does not answer.
+    pub fn close(&self) -> Result<(), LogError> {
+        let closed = self.log.close();
         self.paging.close();
+        closed
     }
 }
 

@@ -219,7 +219,8 @@ impl Paging {
 
     /// Ends the log of pages.
     pub fn close(&self) {
-        self.paged.0.close();
+        // The next start removes the pages, whole or not.
+        let _ = self.paged.0.close();
     }
 }
 

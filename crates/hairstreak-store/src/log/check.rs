@@ -18,7 +18,7 @@ use super::index::RecoveredQueue;
 use super::layout::{BLOCK_SIZE, FIRST_GROUP, GROUP_HEADER_SIZE, SegmentHeader, file_name};
 use super::record::Record;
 use super::recovery::{KEPT, SegmentFile};
-use super::scan::{FoundGroup, scan};
+use super::scan::FoundGroup;
 use super::stored_log::StoredLog;
 
 /// The result of a check.
@@ -256,11 +256,10 @@ impl Checker<'_> {
             self.found(&name, Part::MissingGroups, 0..0);
         }
         let mut epoch = has_header.then_some(segment.header.epoch);
-        let seed = log.seed(segment);
-        let end = scan(&bytes, seed, segment.header.first_group, |group| {
+        let end = log.scan(segment, &bytes, |group| {
             let epoch = *epoch.get_or_insert(group.header.map_or(0, |header| header.epoch));
             self.check_group(&group, &name, &bytes, epoch, &mut state);
-        });
+        })?;
         let mut known = HashMap::new();
         if state.is_covered && !is_short {
             known = self.check_footer(segment, &name, &bytes, end, &state);

@@ -1,16 +1,18 @@
 //! Checkpoints: the index of the log at one of its groups, in a file of its own. A start applies the groups behind it.
 //!
 //! ```text
-//! 0      4          8         24      28      36          44             52      56
-//! | magic | checksum | log id | epoch | group | next file | next segment | flags | index |
+//! 0      4          8         12       28      32      40          48             56      60
+//! | magic | checksum | version | log id | epoch | group | next file | next segment | flags | index | extensions |
 //! ```
 //!
-//! The checksum is that of all bytes behind it. No segment is being written when a checkpoint is made: all groups behind it lie in later segments.
+//! The checksum is that of all bytes behind it. Extensions are those of records. No segment is being written when a checkpoint is made: all groups behind it lie in later segments.
 
 use std::io::{self, IoSlice};
 
 use super::LogId;
 use super::index::Index;
+use super::layout::FORMAT_VERSION;
+use super::record::{NoRecord, Unknown, check_extensions};
 use super::storage::StorageBackend;
 
 /// Name of the last checkpoint.
@@ -22,9 +24,9 @@ const UNFINISHED: &str = "checkpoint.new";
 /// Checkpoints that a start may read, in the order in which it tries them.
 const NAMES: [&str; 2] = [NAME, FORMER];
 const MAGIC: [u8; 4] = *b"HChk";
-const HEAD_SIZE: usize = 56;
+const HEAD_SIZE: usize = 60;
 /// Place of the flags.
-const FLAGS: usize = 52;
+const FLAGS: usize = 56;
 /// The log was closed in order.
 const IS_CLOSED: u32 = 1;
 
@@ -57,6 +59,7 @@ pub(super) fn write(
     let mut bytes = Vec::with_capacity(HEAD_SIZE + index.len());
     bytes.extend_from_slice(&MAGIC);
     bytes.extend_from_slice(&[0; 4]);
+    bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
     bytes.extend_from_slice(log);
     bytes.extend_from_slice(&head.epoch.to_le_bytes());
     for number in [head.group, head.next_file, head.next_segment] {
@@ -91,7 +94,7 @@ pub(super) fn note_open(storage: &dyn StorageBackend, log: &LogId) -> io::Result
         };
         let mut bytes = vec![0; file.size()? as usize];
         file.read_at(&mut bytes, 0)?;
-        if decode(&bytes, log).is_some_and(|(head, _)| head.is_closed) {
+        if decode(&bytes, log)?.is_some_and(|(head, _)| head.is_closed) {
             bytes[FLAGS..HEAD_SIZE].copy_from_slice(&[0; 4]);
             let sum = crc32c::crc32c(&bytes[8..]);
             bytes[4..8].copy_from_slice(&sum.to_le_bytes());
@@ -139,7 +142,7 @@ fn read_file(storage: &dyn StorageBackend, log: &LogId, name: &str) -> io::Resul
     };
     let mut bytes = vec![0; file.size()? as usize];
     // An unreadable checkpoint counts as damaged.
-    let decoded = file.read_at(&mut bytes, 0).ok().and_then(|()| decode(&bytes, log));
+    let decoded = if file.read_at(&mut bytes, 0).is_ok() { decode(&bytes, log)? } else { None };
     Ok(Some((bytes.len() as u64, decoded)))
 }
 
@@ -157,19 +160,42 @@ pub(super) fn all(storage: &dyn StorageBackend, log: &LogId) -> io::Result<Vec<(
     Ok(found)
 }
 
-fn decode(bytes: &[u8], log: &LogId) -> Option<(CheckpointHead, Index)> {
-    let head = bytes.get(..HEAD_SIZE)?;
+/// Reads a checkpoint. `None`: it is damaged.
+///
+/// # Errors
+///
+/// A checkpoint of a later version of the program.
+fn decode(bytes: &[u8], log: &LogId) -> io::Result<Option<(CheckpointHead, Index)>> {
+    let Some(head) = bytes.get(..HEAD_SIZE) else { return Ok(None) };
     let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|index| head[at + index]));
     let short = |at: usize| u32::from_le_bytes(std::array::from_fn(|index| head[at + index]));
-    if head[..4] != MAGIC || head[8..24] != *log || short(4) != crc32c::crc32c(&bytes[8..]) {
-        return None;
+    if head[..4] != MAGIC || short(4) != crc32c::crc32c(&bytes[8..]) {
+        return Ok(None);
+    }
+    let later = |part: String| {
+        let remedy = "which a later version of the program wrote: use that program";
+        io::Error::new(io::ErrorKind::Unsupported, format!("the checkpoint has {part}, {remedy}"))
+    };
+    if short(8) != FORMAT_VERSION {
+        return Err(later(format!("format {}", short(8))));
+    }
+    if head[12..28] != *log {
+        return Ok(None);
     }
     let head = CheckpointHead {
-        epoch: short(24),
-        group: long(28),
-        next_file: long(36),
-        next_segment: long(44),
+        epoch: short(28),
+        group: long(32),
+        next_file: long(40),
+        next_segment: long(48),
         is_closed: short(FLAGS) & IS_CLOSED != 0,
     };
-    Some((head, Index::decode(&bytes[HEAD_SIZE..])?))
+    let mut rest = &bytes[HEAD_SIZE..];
+    let index = Index::take(&mut rest);
+    match check_extensions(rest) {
+        Err(NoRecord::Unknown(Unknown::Extension(kind))) if index.is_some() => {
+            Err(later(format!("an extension of type {kind}")))
+        }
+        Ok(()) => Ok(index.map(|index| (head, index))),
+        Err(_) => Ok(None),
+    }
 }

@@ -17,6 +17,14 @@ pub enum LogError {
         /// Version in the file.
         found: u32,
     },
+    /// A later version of the program wrote the file, and it may have records that this one does not know.
+    #[error("{} has features {found:#x} of the message log, which a later version of the program wrote: use that program", .file.display())]
+    Features {
+        /// The file.
+        file: PathBuf,
+        /// A bit for each feature.
+        found: u32,
+    },
     /// The file belongs to another log.
     #[error("{} belongs to another message log: move it away", .file.display())]
     OtherLog {
@@ -40,6 +48,17 @@ pub enum LogError {
         file: PathBuf,
         /// The system's reason.
         source: io::Error,
+    },
+    /// The disk does not answer at the end of the log.
+    #[error(
+        "the disk has not answered a write or a sync of {} for {seconds} s: messages without a confirm may be lost",
+        .file.display()
+    )]
+    Hangs {
+        /// The file or directory.
+        file: PathBuf,
+        /// Time that the log has waited.
+        seconds: u64,
     },
     /// The system cannot create a thread.
     #[error("cannot start the thread that writes messages: {0}")]

@@ -367,10 +367,9 @@ impl Index {
         }
     }
 
-    /// Reads the index of a checkpoint.
-    pub fn decode(mut bytes: &[u8]) -> Option<Index> {
+    /// Takes the index of a checkpoint from the start of bytes.
+    pub fn take(bytes: &mut &[u8]) -> Option<Index> {
         let mut index = Index::default();
-        let bytes = &mut bytes;
         for _ in 0..take_number(bytes)? {
             let (number, file, size) = (take_number(bytes)?, take_number(bytes)?, take_number(bytes)?);
             index.add_segment(number, file, size);
@@ -392,7 +391,7 @@ impl Index {
             }
             index.queues.insert(id, queue);
         }
-        bytes.is_empty().then_some(index)
+        Some(index)
     }
 
     /// Forgets the messages of segments that do not exist. Returns their number.

@@ -18,7 +18,7 @@ pub(super) const FIRST_GROUP: u64 = 2 * BLOCK_SIZE;
 /// Size of the header of a group.
 pub(super) const GROUP_HEADER_SIZE: usize = 64;
 /// Version of the bytes of the log.
-const FORMAT_VERSION: u32 = 1;
+pub(super) const FORMAT_VERSION: u32 = 1;
 
 const SEGMENT_MAGIC: [u8; 4] = *b"HSeg";
 const GROUP_MAGIC: [u8; 4] = *b"HGrp";
@@ -80,14 +80,16 @@ pub(super) enum NoSegment {
     Damaged,
     /// Another version of the program wrote the segment.
     Version(u32),
+    /// The segment may have records that this program does not know. Each bit stands for a kind of them.
+    Features(u32),
     /// The segment belongs to another log.
     OtherLog,
 }
 
 impl SegmentHeader {
     /// ```text
-    /// 0      4        8       24       32            40      44
-    /// | magic | version | log id | number | first group | epoch | checksum | zeros ...
+    /// 0      4        8       24       32            40      44         48
+    /// | magic | version | log id | number | first group | epoch | features | checksum | zeros ...
     /// ```
     pub fn encode(&self) -> [u8; BLOCK_SIZE as usize] {
         let mut block = [0; BLOCK_SIZE as usize];
@@ -97,8 +99,9 @@ impl SegmentHeader {
         block[24..32].copy_from_slice(&self.number.to_le_bytes());
         block[32..40].copy_from_slice(&self.first_group.to_le_bytes());
         block[40..44].copy_from_slice(&self.epoch.to_le_bytes());
-        let sum = crc32c::crc32c(&block[..44]);
-        block[44..48].copy_from_slice(&sum.to_le_bytes());
+        // This version has no further features.
+        let sum = crc32c::crc32c(&block[..48]);
+        block[48..52].copy_from_slice(&sum.to_le_bytes());
         block
     }
 
@@ -109,7 +112,7 @@ impl SegmentHeader {
         }
         let version = u32::from_le_bytes(number(block, 4));
         let owner: LogId = number(block, 8);
-        if u32::from_le_bytes(number(block, 44)) != crc32c::crc32c(&block[..44]) {
+        if u32::from_le_bytes(number(block, 48)) != crc32c::crc32c(&block[..48]) {
             return Err(NoSegment::Damaged);
         }
         if version != FORMAT_VERSION {
@@ -117,6 +120,10 @@ impl SegmentHeader {
         }
         if owner != *log {
             return Err(NoSegment::OtherLog);
+        }
+        let features = u32::from_le_bytes(number(block, 44));
+        if features != 0 {
+            return Err(NoSegment::Features(features));
         }
         Ok(SegmentHeader {
             log: owner,
@@ -200,7 +207,7 @@ mod tests {
         let segment = SegmentHeader { log: LOG, number: 3, first_group: 40, epoch: 2 };
         let block = segment.encode();
         assert_eq!(SegmentHeader::decode(&block, &LOG), Ok(segment));
-        for bit in 0..48 * 8 {
+        for bit in 0..52 * 8 {
             let mut block = block;
             block[bit / 8] ^= 1 << (bit % 8);
             assert_eq!(SegmentHeader::decode(&block, &LOG), Err(NoSegment::Damaged), "bit {bit}");
@@ -222,11 +229,13 @@ mod tests {
     fn a_segment_of_another_log_or_version_is_told_apart() {
         let other = SegmentHeader { log: [8; 16], number: 3, first_group: 40, epoch: 2 };
         assert_eq!(SegmentHeader::decode(&other.encode(), &LOG), Err(NoSegment::OtherLog));
-        let mut later = SegmentHeader { log: LOG, ..other }.encode();
-        later[4] = 9;
-        let sum = crc32c::crc32c(&later[..44]);
-        later[44..48].copy_from_slice(&sum.to_le_bytes());
-        assert_eq!(SegmentHeader::decode(&later, &LOG), Err(NoSegment::Version(9)));
+        for (place, error) in [(4, NoSegment::Version(9)), (44, NoSegment::Features(9))] {
+            let mut later = SegmentHeader { log: LOG, ..other }.encode();
+            later[place..place + 4].copy_from_slice(&9_u32.to_le_bytes());
+            let sum = crc32c::crc32c(&later[..48]);
+            later[48..52].copy_from_slice(&sum.to_le_bytes());
+            assert_eq!(SegmentHeader::decode(&later, &LOG), Err(error));
+        }
         assert_eq!(SegmentHeader::decode(&[0; 512], &LOG), Err(NoSegment::Damaged));
     }
 }

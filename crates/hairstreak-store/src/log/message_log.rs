@@ -1,4 +1,5 @@
-//! `MessageLog`: the log with its threads. `messages` writes groups and syncs them, and `messages-read` reads messages back.
+//! `MessageLog`: the log with its threads. `messages` writes groups and syncs them, and `messages-read` reads messages back. A thread
+//! `messages-next` makes the next file while a segment fills.
 //!
 //! While a group is synced, the next group gathers. Many publishers share a sync, and a single publisher waits for its own sync only.
 //! No confirm waits for a timer. Acknowledgements and returns need no sync: the log writes them with the next group, or a moment later.
@@ -7,10 +8,11 @@
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
 use std::mem;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, Sender};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SendError, Sender};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -20,6 +22,7 @@ use super::checkpoint;
 use super::error::LogError;
 use super::group_limit::{GROUP_BYTES_MAX, GroupLimit};
 use super::index::{DroppedQueues, Index, RecoveredQueue};
+use super::layout::file_name;
 use super::reader::{Loaded, load};
 use super::record::Batch;
 use super::recovery::{Damage, Recovered, recover};
@@ -40,6 +43,13 @@ const LAZY_SYNC_TIME: Duration = Duration::from_secs(1);
 /// Bytes that are copied out of sparse segments behind each group, and for each byte of the group.
 const COPIED_BYTES_MIN: usize = 64 << 10;
 const COPIED_PER_BYTE: usize = 2;
+/// Most bytes of a group, in segments of the last size: a group and the offsets in its segment stay below 4 GiB. A larger batch is
+/// cut.
+const GROUP_SEGMENTS_MAX: usize = 16;
+/// Time for which the end of the log waits for an operation of the disk.
+const HANG_TIME_MAX: Duration = Duration::from_secs(10);
+/// Time between two looks at an operation that the end of the log waits for.
+const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 /// Time between a failure and the next attempt.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -66,7 +76,14 @@ pub struct Progress {
 pub struct MessageLog {
     shared: Arc<Shared>,
     readers: Mutex<Option<Sender<ReadJob>>>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    ends: Mutex<Option<Ends>>,
+}
+
+/// The ends of both threads. A thread drops its sender when it ends.
+#[derive(Debug)]
+struct Ends {
+    writer: Receiver<()>,
+    reader: Receiver<()>,
 }
 
 /// A log that was opened.
@@ -93,12 +110,18 @@ struct Shared {
     index: Arc<Mutex<Index>>,
     waiting: Mutex<Waiting>,
     changed: Condvar,
+    /// Most bytes of a group.
+    group_size_max: usize,
     space: Arc<Space>,
     /// A look at the free space is under way.
     is_looking: AtomicBool,
     /// Milliseconds since `start` at which the present write, sync or copy began, or 0.
     sync_began: AtomicU64,
+    /// Number of the file that is written, or `u64::MAX`.
+    written_file: AtomicU64,
     start: Instant,
+    /// A thread has panicked.
+    fault: OnceLock<Arc<io::Error>>,
 }
 
 /// Batches that wait for the thread.
@@ -127,7 +150,8 @@ pub struct Appended {
     pub has_to_wake: bool,
 }
 
-type ReadJob = Box<dyn FnOnce(&Shared) + Send>;
+/// The job gets an error if the log is closed.
+type ReadJob = Box<dyn FnOnce(io::Result<&Shared>) + Send>;
 
 impl MessageLog {
     /// Opens the log with the id `log` in a directory, and starts its threads. Queues for which `is_known` returns false are forgotten.
@@ -214,15 +238,30 @@ impl MessageLog {
             index,
             waiting: Mutex::default(),
             changed: Condvar::new(),
+            group_size_max: GROUP_SEGMENTS_MAX * sizes.last as usize,
             space: Arc::clone(writer.space()),
             is_looking: AtomicBool::new(false),
             sync_began: AtomicU64::new(0),
+            written_file: AtomicU64::new(u64::MAX),
             start: Instant::now(),
+            fault: OnceLock::new(),
         });
         let (readers, jobs) = mpsc::channel::<ReadJob>();
         let of_reader = Arc::clone(&shared);
         let reader = thread::Builder::new().name("messages-read".into());
-        let reader = reader.spawn(move || jobs.into_iter().for_each(|job| job(&of_reader)));
+        let (reader_end, reader_ends) = mpsc::channel::<()>();
+        reader
+            .spawn(move || {
+                let _end = reader_end;
+                for job in jobs {
+                    // The log has noted a panic.
+                    let _ = of_reader.guard("messages-read", || {
+                        job(Ok(&of_reader));
+                        Ok(())
+                    });
+                }
+            })
+            .map_err(LogError::Thread)?;
         let thread = WriterThread {
             shared: Arc::clone(&shared),
             writer,
@@ -234,10 +273,26 @@ impl MessageLog {
             limit: GroupLimit::new(),
             sync_at: None,
             copies_from: Instant::now(),
+            next_file: None,
         };
-        let writer = thread::Builder::new().name("messages".into()).spawn(move || thread.run());
-        let threads = vec![reader.map_err(LogError::Thread)?, writer.map_err(LogError::Thread)?];
-        let log = MessageLog { shared, readers: Mutex::new(Some(readers)), threads: Mutex::new(threads) };
+        let of_writer = Arc::clone(&shared);
+        let (writer_end, writer_ends) = mpsc::channel::<()>();
+        let writer = thread::Builder::new().name("messages".into());
+        writer
+            .spawn(move || {
+                let _end = writer_end;
+                let mut thread = thread;
+                let ended = of_writer.guard("messages", || {
+                    thread.run();
+                    Ok(())
+                });
+                if ended.is_err() {
+                    thread.tell(None);
+                }
+            })
+            .map_err(LogError::Thread)?;
+        let ends = Mutex::new(Some(Ends { writer: writer_ends, reader: reader_ends }));
+        let log = MessageLog { shared, readers: Mutex::new(Some(readers)), ends };
         Ok(OpenedLog { log, epoch, queues, dropped, damages, missing_count })
     }
 
@@ -266,7 +321,8 @@ impl MessageLog {
     }
 
     /// Reads messages of a queue from the sequence `from` on: up to a number of messages, and up to the message that reaches a number
-    /// of bytes. The thread `messages-read` calls `limits` for both numbers before it reads, and `done` then.
+    /// of bytes. The thread `messages-read` calls `limits` for both numbers before it reads, and `done` then;
+    /// or this thread calls `done` if the log is closed.
     pub fn load(
         &self,
         queue: u64,
@@ -275,7 +331,10 @@ impl MessageLog {
         done: impl FnOnce(io::Result<Loaded>) + Send + 'static,
     ) {
         self.read(Box::new(move |shared| {
-            done(load(&*shared.storage, &shared.log, &shared.index, queue, from, limits()));
+            done(shared.and_then(|shared| {
+                let (storage, index) = (&*shared.storage, &shared.index);
+                shared.guard("messages-read", || load(storage, &shared.log, index, queue, from, limits()))
+            }));
         }));
     }
 
@@ -303,6 +362,7 @@ impl MessageLog {
             return;
         }
         self.read(Box::new(|shared| {
+            let Ok(shared) = shared else { return };
             shared.space.look(&*shared.storage);
             shared.is_looking.store(false, Ordering::Release);
             if shared.space.is_short() {
@@ -313,9 +373,13 @@ impl MessageLog {
     }
 
     fn read(&self, job: ReadJob) {
-        if let Some(readers) = &*self.readers.lock().unwrap_or_else(PoisonError::into_inner) {
-            // The thread lives as long as this sender.
-            let _ = readers.send(job);
+        let readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let sent = match readers {
+            Some(readers) => readers.send(job),
+            None => Err(SendError(job)),
+        };
+        if let Err(SendError(job)) = sent {
+            job(Err(io::Error::other("the message log is closed")));
         }
     }
 
@@ -325,28 +389,63 @@ impl MessageLog {
         self.shared.waiting().last_leases = leases;
     }
 
-    /// Writes all batches, seals the log and ends the threads.
-    pub fn close(&self) {
+    /// Writes all batches, seals the log and ends the threads. A disk that does not answer for ten seconds is left alone.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Hangs`]: the end of the log is not written.
+    pub fn close(&self) -> Result<(), LogError> {
+        self.close_within(HANG_TIME_MAX)
+    }
+
+    pub(super) fn close_within(&self, time_max: Duration) -> Result<(), LogError> {
         *self.readers.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.shared.waiting().is_closing = true;
         self.shared.changed.notify_one();
-        let threads = mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
-        for thread in threads {
-            // A panic of the thread has been reported by itself.
-            let _ = thread.join();
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(ends) = ends else { return Ok(()) };
+        while ends.writer.recv_timeout(LOOK_INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            if self.sync_time().is_some_and(|time| time >= time_max) {
+                return Err(self.hangs(time_max));
+            }
         }
+        match ends.reader.recv_timeout(time_max) {
+            Err(RecvTimeoutError::Timeout) => Err(self.hangs(time_max)),
+            _ => Ok(()),
+        }
+    }
+
+    fn hangs(&self, time: Duration) -> LogError {
+        let name = match self.shared.written_file.load(Ordering::Relaxed) {
+            u64::MAX => String::new(),
+            number => file_name(number),
+        };
+        LogError::Hangs { file: self.shared.storage.path(&name), seconds: time.as_secs() }
     }
 }
 
 impl Drop for MessageLog {
     fn drop(&mut self) {
-        self.close();
+        // Whoever wants to know has closed the log before.
+        let _ = self.close();
     }
 }
 
 impl Shared {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs the work of a thread. After a panic the log counts as failing until its end.
+    fn guard<T>(&self, thread: &str, work: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            let fault = || io::Error::other(format!("the thread {thread} has panicked: restart the node"));
+            self.fault.get_or_init(|| Arc::new(fault()));
+            // The other thread tells.
+            self.waiting().wants_space = true;
+            self.changed.notify_one();
+            Err(fault())
+        })
     }
 
     /// Takes the next group. Waits until there is one or space is short, unless `may_wait` is false. Waits until `sync_at` at the
@@ -386,8 +485,20 @@ impl Shared {
             bytes += batch.size();
             count += 1;
         }
-        let later = waiting.batches.split_off(count);
-        let group = mem::replace(&mut waiting.batches, later);
+        let mut later = waiting.batches.split_off(count);
+        let mut group = mem::take(&mut waiting.batches);
+        if bytes > self.group_size_max
+            && let Some(mut last) = group.pop()
+        {
+            // Only the last batch may be that large.
+            let before = bytes - last.size();
+            if let Some(rest) = last.cut(self.group_size_max.saturating_sub(before)) {
+                bytes -= rest.size();
+                later.insert(0, rest);
+            }
+            group.push(last);
+        }
+        waiting.batches = later;
         waiting.bytes -= bytes;
         waiting.is_urgent = waiting.batches.iter().any(Batch::is_urgent);
         (!group.is_empty() || !waiting.is_closing).then_some(group)
@@ -418,15 +529,17 @@ struct WriterThread {
     sync_at: Option<Instant>,
     /// Time from which on messages are copied: later than now after a failure.
     copies_from: Instant,
+    /// The thread that makes the next file.
+    next_file: Option<JoinHandle<bool>>,
 }
 
 impl WriterThread {
-    fn run(mut self) {
+    fn run(&mut self) {
         let mut is_compact = false;
         while let Some(group) = self.shared.take_group(self.limit.bytes_max(), is_compact, self.sync_at) {
             let bytes: usize = group.iter().map(Batch::size).sum();
             if !group.is_empty() {
-                self.taken += group.len() as u64;
+                self.taken += group.iter().filter(|batch| !batch.is_part).count() as u64;
                 self.unsynced_bytes += bytes;
                 if let Err(error) = self.write(group)
                     && !self.recover(error)
@@ -455,7 +568,13 @@ impl WriterThread {
                 self.synced = self.written;
                 self.tell(None);
             }
+            self.prepare_file();
+            if self.shared.fault.get().is_some() {
+                self.tell(None);
+            }
         }
+        self.writer.cancel_preparation();
+        self.take_prepared_file(true);
         let leases = mem::take(&mut self.shared.waiting().last_leases);
         match self.timed(|writer| writer.finish(&leases)) {
             Ok(()) => {
@@ -467,8 +586,9 @@ impl WriterThread {
     }
 
     fn write(&mut self, group: Vec<Batch>) -> io::Result<()> {
-        let start = Instant::now();
         let bytes: usize = group.iter().map(Batch::size).sum();
+        self.await_room(bytes);
+        let start = Instant::now();
         let wants_sync = group.iter().any(|batch| batch.wants_sync);
         let wants_write = group.iter().any(|batch| batch.wants_write);
         self.timed(|writer| writer.write(group))?;
@@ -507,6 +627,7 @@ impl WriterThread {
         let is_behind = self.writer.is_over_bound();
         let size_max = COPIED_BYTES_MIN.max(COPIED_PER_BYTE * group_bytes);
         let size_max = if is_behind { GROUP_BYTES_MAX } else { size_max };
+        self.await_room(size_max);
         // A sync of the next group carries the copies, too.
         let unsynced_max = self.limit.bytes_max();
         self.timed(|writer| {
@@ -519,8 +640,36 @@ impl WriterThread {
         })
     }
 
+    /// Has the next file made if the active segment fills, by a thread of its own.
+    fn prepare_file(&mut self) {
+        self.take_prepared_file(false);
+        let Some(preparation) = self.writer.prepare() else { return };
+        let thread = thread::Builder::new().name("messages-next".into()).spawn(move || preparation.run());
+        // Without a thread the file is made when it is needed.
+        self.next_file = thread.ok();
+        if self.next_file.is_none() {
+            self.writer.end_preparation(false);
+        }
+    }
+
+    /// Takes over the next file if it is made. `waits`: until it is made, or cannot be made.
+    fn take_prepared_file(&mut self, waits: bool) {
+        if let Some(thread) = self.next_file.take_if(|thread| waits || thread.is_finished()) {
+            let is_made = self.timed(|_| Ok(thread.join().unwrap_or(false)));
+            self.writer.end_preparation(is_made.unwrap_or(false));
+        }
+    }
+
+    /// Waits for the next file, if it is being made and a group of so many bytes may need it.
+    fn await_room(&mut self, bytes: usize) {
+        let has_room = self.writer.has_room(bytes);
+        self.take_prepared_file(!has_room);
+    }
+
     /// Runs an operation that may hang in the disk.
     fn timed<T>(&mut self, operation: impl FnOnce(&mut Writer) -> io::Result<T>) -> io::Result<T> {
+        let file = self.writer.active_file().unwrap_or(u64::MAX);
+        self.shared.written_file.store(file, Ordering::Relaxed);
         let began = self.shared.start.elapsed().as_millis().max(1) as u64;
         self.shared.sync_began.store(began, Ordering::Relaxed);
         let result = operation(&mut self.writer);
@@ -533,6 +682,7 @@ impl WriterThread {
     fn recover(&mut self, mut error: io::Error) -> bool {
         loop {
             let is_closing = self.shared.waiting().is_closing;
+            self.take_prepared_file(false);
             let Err(next) = self.timed(Writer::restart) else { break };
             self.tell(Some(mem::replace(&mut error, next)));
             if is_closing {
@@ -554,10 +704,11 @@ impl WriterThread {
 
     fn tell(&mut self, failing: Option<io::Error>) {
         let freed_bytes = if self.synced == self.taken { mem::take(&mut self.unsynced_bytes) } else { 0 };
+        let fault = self.shared.fault.get().cloned();
         let progress = Progress {
             written: self.written,
             synced: self.synced,
-            failing: failing.map(Arc::new),
+            failing: fault.or(failing.map(Arc::new)),
             is_short: self.shared.space.is_short(),
             freed_bytes,
         };

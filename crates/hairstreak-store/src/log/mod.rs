@@ -8,6 +8,7 @@
 //! - `layout`, `record`, `footer`, `checkpoint`: bytes
 //! - `extent`, `index`: where the messages of each queue lie
 //! - `scan`: the groups of a segment, even of a damaged segment
+//! - `files`: files that are used again, or made ahead
 //! - `writer`: groups into segments, without a thread
 //! - `recovery`: from the files to an index
 //! - `reader`, `record_reader`: messages of a queue, back from the files
@@ -21,6 +22,7 @@ mod check;
 mod checkpoint;
 mod error;
 mod extent;
+mod files;
 mod footer;
 mod group_limit;
 mod index;

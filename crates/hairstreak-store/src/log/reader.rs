@@ -190,7 +190,7 @@ impl Segment {
                     offsets.entry(target.queue).or_default().insert(target.sequence, offset);
                 }
             }
-        });
+        })?;
         let offsets: Vec<QueueOffsets> =
             offsets.into_iter().map(|(queue, found)| (queue, found.into_iter().collect())).collect();
         // The lock keeps the segment: its file may not be used again while the footer is written.

@@ -5,7 +5,8 @@
 //! | size | checksum | kind | fields ...
 //! ```
 //!
-//! `size` counts the whole record. Numbers among the fields are LEB128.
+//! `size` counts the whole record. Numbers among the fields are LEB128. A record of another kind, with other flags, or with an extension of an
+//! unknown odd type is of a later version of the program: it stops the start, and is never taken for damage.
 //!
 //! | kind | record | fields |
 //! |---|---|---|
@@ -15,6 +16,8 @@
 //! | 4 | [`Record::Returned`] | queue, sequence, count |
 //! | 5 | [`Record::Leased`] | queue, last sequence |
 //! | 6 | [`Record::Forgotten`] | queue |
+
+use std::io;
 
 use super::layout::Seed;
 
@@ -36,6 +39,7 @@ const EXPIRES: u8 = 2;
 const IS_MOVE: u8 = 4;
 /// The record has extensions.
 const IS_EXTENDED: u8 = 8;
+const KNOWN_FLAGS: u8 = IS_PERSISTENT | EXPIRES | IS_MOVE | IS_EXTENDED;
 /// The first bit of the type of an extension that a reader has to know.
 const IS_CRITICAL: u64 = 1;
 
@@ -145,7 +149,40 @@ pub enum Runs<'a> {
     Encoded(&'a [u8]),
 }
 
-/// Records of one turn of a virtual host. The log writes all of them in one group.
+/// Why bytes are no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NoRecord {
+    /// The bytes are damaged, or something else.
+    Damaged,
+    /// The record is sound, and a later version of the program wrote it.
+    Unknown(Unknown),
+}
+
+/// A part of a record that has to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Kind(u8),
+    Flags(u8),
+    Extension(u64),
+}
+
+impl Unknown {
+    /// Returns the error for a file that has such a record at that offset.
+    pub fn at(self, offset: u64) -> io::Error {
+        let part = match self {
+            Unknown::Kind(kind) => format!("the kind {kind}"),
+            Unknown::Flags(flags) => format!("the flags {flags:#x}"),
+            Unknown::Extension(kind) => format!("an extension of type {kind}"),
+        };
+        let remedy = "which a later version of the program wrote: use that program";
+        io::Error::new(
+            io::ErrorKind::Unsupported,
+            format!("the record at byte {offset} has {part}, {remedy}"),
+        )
+    }
+}
+
+/// Records of one turn of a virtual host. The log writes all of them in one group, unless they are extremely large.
 #[derive(Debug, Default)]
 pub struct Batch {
     pub(super) bytes: Vec<u8>,
@@ -154,6 +191,8 @@ pub struct Batch {
     pub(super) wants_write: bool,
     /// A caller waits until the batch is on the medium.
     pub(super) wants_sync: bool,
+    /// The rest of the batch follows.
+    pub(super) is_part: bool,
 }
 
 impl Batch {
@@ -180,6 +219,29 @@ impl Batch {
     /// Has the log sync the batch without delay.
     pub fn want_sync(&mut self) {
         self.wants_sync = true;
+    }
+
+    /// Cuts the batch behind the record that reaches `size_max`. Returns the rest, if there is one: the batch is then a part that
+    /// nobody waits for.
+    pub(super) fn cut(&mut self, size_max: usize) -> Option<Batch> {
+        let (mut end, mut count) = (0, 0);
+        while end < self.bytes.len().min(size_max) {
+            end += u32::from_le_bytes(*self.bytes[end..].first_chunk()?) as usize;
+            count += 1;
+        }
+        let rest = Batch {
+            bytes: self.bytes.split_off(end),
+            count: self.count - count,
+            wants_write: self.wants_write,
+            wants_sync: self.wants_sync,
+            is_part: self.is_part,
+        };
+        if rest.is_empty() {
+            return None;
+        }
+        (self.count, self.is_part) = (count, true);
+        (self.wants_write, self.wants_sync) = (false, false);
+        Some(rest)
     }
 
     /// Appends a record.
@@ -238,15 +300,29 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Reads the record at the start of `bytes`. `None`: there is no whole, sound record that this program knows.
-    pub(super) fn decode(bytes: &'a [u8], seed: Seed) -> Option<(Record<'a>, usize)> {
-        let size = u32::from_le_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
-        let bytes = bytes.get(..size).filter(|_| size > HEADER_SIZE)?;
-        let sum = u32::from_le_bytes(bytes[4..8].try_into().ok()?);
-        if sum != record_checksum(bytes, seed) {
-            return None;
+    /// Reads the record at the start of `bytes`.
+    pub(super) fn decode(bytes: &'a [u8], seed: Seed) -> Result<(Record<'a>, usize), NoRecord> {
+        let bytes = Record::sound(bytes, seed).ok_or(NoRecord::Damaged)?;
+        let (kind, fields) = (bytes[8], &bytes[HEADER_SIZE..]);
+        if !(MESSAGE..=FORGOTTEN).contains(&kind) {
+            return Err(NoRecord::Unknown(Unknown::Kind(kind)));
         }
-        Some((Record::decode_fields(bytes[8], &bytes[HEADER_SIZE..])?, size))
+        if kind == MESSAGE && fields[0] & !KNOWN_FLAGS != 0 {
+            return Err(NoRecord::Unknown(Unknown::Flags(fields[0] & !KNOWN_FLAGS)));
+        }
+        let record = Record::decode_fields(kind, fields).ok_or(NoRecord::Damaged)?;
+        if let Record::Message(message) = &record {
+            check_extensions(message.extensions)?;
+        }
+        Ok((record, bytes.len()))
+    }
+
+    /// Returns the bytes of the record at the start of `bytes`, if it is whole and its checksum fits.
+    fn sound(bytes: &[u8], seed: Seed) -> Option<&[u8]> {
+        let size = u32::from_le_bytes(*bytes.first_chunk()?) as usize;
+        let bytes = bytes.get(..size).filter(|_| size > HEADER_SIZE)?;
+        let sum = u32::from_le_bytes(*bytes[4..].first_chunk()?);
+        (sum == record_checksum(bytes, seed)).then_some(bytes)
     }
 
     /// Reads the record at the start of bytes that were just sealed.
@@ -275,8 +351,7 @@ impl<'a> Record<'a> {
     pub(super) fn size_at(bytes: &[u8]) -> Option<usize> {
         let header = bytes.get(..HEADER_SIZE)?;
         let size = u32::from_le_bytes([header[0], header[1], header[2], header[3]]) as usize;
-        let is_one =
-            (HEADER_SIZE + 1..=bytes.len()).contains(&size) && (MESSAGE..=FORGOTTEN).contains(&header[8]);
+        let is_one = (HEADER_SIZE + 1..=bytes.len()).contains(&size) && header[8] > 0;
         is_one.then_some(size)
     }
 }
@@ -360,13 +435,8 @@ impl<'a> MessageRecord<'a> {
             moved = Some(Run { queue: next()?, first: next()?, count: 1, body_size: next()? });
         }
         let extensions = if flags & IS_EXTENDED != 0 { take_bytes(&mut rest)? } else { &[] };
-        let mut unread = extensions;
-        while !unread.is_empty() {
-            let kind = take_number(&mut unread)?;
-            take_bytes(&mut unread)?;
-            if kind & IS_CRITICAL != 0 {
-                return None;
-            }
+        if check_extensions(extensions) == Err(NoRecord::Damaged) {
+            return None;
         }
         Some(MessageRecord {
             targets,
@@ -456,6 +526,18 @@ pub(super) fn take_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
+/// Checks extensions. This program knows none: those of even types are kept as they are.
+pub(super) fn check_extensions(mut bytes: &[u8]) -> Result<(), NoRecord> {
+    while !bytes.is_empty() {
+        let kind = take_number(&mut bytes).ok_or(NoRecord::Damaged)?;
+        take_bytes(&mut bytes).ok_or(NoRecord::Damaged)?;
+        if kind & IS_CRITICAL != 0 {
+            return Err(NoRecord::Unknown(Unknown::Extension(kind)));
+        }
+    }
+    Ok(())
+}
+
 /// Takes bytes behind their number.
 pub(super) fn take_bytes<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
     let size = take_number(bytes)?.try_into().ok()?;
@@ -482,7 +564,7 @@ mod tests {
         let mut at = 0;
         for record in records {
             let (_, size) = seal(&mut batch.bytes[at..], seed());
-            assert_eq!(Record::decode(&batch.bytes[at..], seed()), Some((*record, size)));
+            assert_eq!(Record::decode(&batch.bytes[at..], seed()), Ok((*record, size)));
             assert_eq!(Record::size_at(&batch.bytes[at..]), Some(size));
             at += size;
         }
@@ -543,6 +625,19 @@ mod tests {
     }
 
     #[test]
+    fn a_batch_is_cut_between_records() {
+        let mut batch = Batch::default();
+        (1..=5).for_each(|queue| batch.push(&Record::Forgotten { queue }));
+        batch.want_sync();
+        let (bytes, size) = (batch.bytes.clone(), batch.size());
+        assert!(batch.cut(size).is_none() && batch.wants_sync && !batch.is_part);
+        let rest = batch.cut(size / 5 + 1).unwrap();
+        assert_eq!((batch.count, batch.wants_sync, batch.is_part), (2, false, true));
+        assert_eq!((rest.count, rest.wants_sync, rest.is_part), (3, true, false));
+        assert_eq!([batch.bytes, rest.bytes].concat(), bytes);
+    }
+
+    #[test]
     fn a_flipped_bit_is_found() {
         let mut batch = Batch::default();
         batch.push(&Record::Leased { queue: 300, through: 70_000 });
@@ -550,8 +645,9 @@ mod tests {
         for bit in 0..batch.bytes.len() * 8 {
             let mut bytes = batch.bytes.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Record::decode(&bytes, seed()), None, "bit {bit}");
+            assert_eq!(Record::decode(&bytes, seed()), Err(NoRecord::Damaged), "bit {bit}");
         }
-        assert_eq!(Record::decode(&batch.bytes, Seed::new(&[7; 16], 2)), None, "another segment");
+        let other = Seed::new(&[7; 16], 2);
+        assert_eq!(Record::decode(&batch.bytes, other), Err(NoRecord::Damaged), "another segment");
     }
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::layout::Seed;
-use super::record::Record;
+use super::record::{NoRecord, Record};
 use super::storage::{StorageFile, read_sectors};
 
 /// Bytes that are read at once where records lie close together.
@@ -42,11 +42,11 @@ impl RecordReader {
     /// Reads the record at an offset. `None`: there is no sound record. `is_dense`: the next record is near.
     pub fn record(&mut self, offset: u64, is_dense: bool) -> io::Result<Option<Vec<u8>>> {
         let size = if is_dense { WINDOW_SIZE } else { RECORD_SIZE };
-        if let Some(record) = self.in_window(offset) {
+        if let Some(record) = self.in_window(offset)? {
             return Ok(Some(record));
         }
         self.fill_window(offset, size)?;
-        if let Some(record) = self.in_window(offset) {
+        if let Some(record) = self.in_window(offset)? {
             return Ok(Some(record));
         }
         // The record may be longer than the window.
@@ -56,14 +56,18 @@ impl RecordReader {
             return Ok(None);
         }
         self.fill_window(offset, size)?;
-        Ok(self.in_window(offset))
+        self.in_window(offset)
     }
 
     /// The record at this offset, if the window has it and it is sound.
-    fn in_window(&self, offset: u64) -> Option<Vec<u8>> {
-        let bytes = self.window.get(usize::try_from(offset.checked_sub(self.window_start)?).ok()?..)?;
-        let (_, size) = Record::decode(bytes, self.seed)?;
-        Some(bytes[..size].to_vec())
+    fn in_window(&self, offset: u64) -> io::Result<Option<Vec<u8>>> {
+        let place = offset.checked_sub(self.window_start).and_then(|place| usize::try_from(place).ok());
+        let Some(bytes) = place.and_then(|place| self.window.get(place..)) else { return Ok(None) };
+        match Record::decode(bytes, self.seed) {
+            Ok((_, size)) => Ok(Some(bytes[..size].to_vec())),
+            Err(NoRecord::Damaged) => Ok(None),
+            Err(NoRecord::Unknown(unknown)) => Err(unknown.at(offset)),
+        }
     }
 
     fn fill_window(&mut self, offset: u64, size: usize) -> io::Result<()> {

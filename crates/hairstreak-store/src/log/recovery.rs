@@ -173,6 +173,9 @@ pub(super) fn find_files(
             Err(NoSegment::Version(found)) => {
                 return Err(LogError::Version { file: storage.path(&name), found });
             }
+            Err(NoSegment::Features(found)) => {
+                return Err(LogError::Features { file: storage.path(&name), found });
+            }
             Err(NoSegment::OtherLog) => return Err(LogError::OtherLog { file: storage.path(&name) }),
         };
         let is_in_use = |header: &SegmentHeader| {
@@ -239,7 +242,7 @@ impl Reader<'_> {
         self.index.add_segment(segment.number, segment.file_number, size);
         let seed = Seed::new(log, segment.number);
         let bytes = read_whole(&*segment.file)?;
-        let end = scan(&bytes, seed, segment.header.first_group, |group| self.apply(segment, &group));
+        let end = scan(&bytes, seed, segment.header.first_group, |group| self.apply(segment, &group))?;
         let offsets = self.index.seal(segment.number);
         if !offsets.is_empty() {
             // The disk may be full. A lost footer is made again.

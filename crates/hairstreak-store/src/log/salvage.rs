@@ -15,7 +15,6 @@ use super::error::LogError;
 use super::index::Index;
 use super::message_log::{FOLDER, UNSYNCED_BYTES_MAX};
 use super::record::{Batch, MessageRecord, Record, Target, Targets};
-use super::scan::scan;
 use super::storage::{Directory, StorageBackend};
 use super::stored_log::StoredLog;
 use super::writer::{SegmentSizes, State, Writer};
@@ -107,13 +106,13 @@ pub(super) fn copy_messages(
         }
         let live_count = live.len() as u64;
         let (bytes, mut copied) = (log.read(segment)?, Ok(()));
-        scan(&bytes, log.seed(segment), segment.header.first_group, |group| {
+        log.scan(segment, &bytes, |group| {
             for (_, record) in &group.records {
                 if let (Record::Message(message), Ok(())) = (record, &copied) {
                     copied = copier.copy(message, &mut live);
                 }
             }
-        });
+        })?;
         copied.map_err(failed)?;
         salvaged.damaged_count += live.len() as u64;
         salvaged.copied_count += live_count - live.len() as u64;

@@ -4,10 +4,11 @@
 //! between the two are read without their header. Where a record is damaged, the next sound record of the group is looked for.
 //! Damage thus costs the damaged records only. Seeded checksums keep bytes of other segments out.
 
+use std::io;
 use std::ops::Range;
 
 use super::layout::{BLOCK_SIZE, FIRST_GROUP, GROUP_HEADER_SIZE, GroupHeader, Seed, round_up};
-use super::record::Record;
+use super::record::{NoRecord, Record};
 
 /// Bytes of checksums that the search for sound records computes, for each byte that it searches.
 const CHECKSUMS_PER_BYTE: usize = 8;
@@ -31,18 +32,22 @@ pub(super) struct FoundGroup<'a> {
 
 /// Passes the groups of a segment to `take`, in their order. `bytes` is the whole segment, and `first_group` the sequence of its
 /// first group. Returns the end of the last group.
+///
+/// # Errors
+///
+/// A record of a later version of the program.
 pub(super) fn scan<'a>(
     bytes: &'a [u8],
     seed: Seed,
     first_group: u64,
     mut take: impl FnMut(FoundGroup<'a>),
-) -> u64 {
+) -> io::Result<u64> {
     let (mut offset, mut sequence) = (FIRST_GROUP, first_group);
     loop {
         if let Some(header) = header_at(bytes, seed, offset, sequence) {
             let start = offset as usize + GROUP_HEADER_SIZE;
             let FoundRecords { records, mut damaged_size, .. } =
-                read_records(bytes, start..start + header.size as usize, seed);
+                read_records(bytes, start..start + header.size as usize, seed)?;
             let is_whole = records.len() == header.count as usize && damaged_size == 0;
             if !is_whole && damaged_size == 0 {
                 damaged_size = u64::from(header.size);
@@ -56,16 +61,16 @@ pub(super) fn scan<'a>(
         let start = (offset as usize + GROUP_HEADER_SIZE).min(bytes.len());
         let next = next_header(bytes, seed, offset + BLOCK_SIZE, sequence);
         let end = next.map_or(bytes.len(), |next| next as usize);
-        let FoundRecords { records, end, .. } = read_records(bytes, start.min(end)..end, seed);
+        let FoundRecords { records, end, .. } = read_records(bytes, start.min(end)..end, seed)?;
         let end = next.unwrap_or(round_up(end as u64));
         let is_end = next.is_none() && records.is_empty();
         if is_end {
-            return offset;
+            return Ok(offset);
         }
         let end = end.min(bytes.len() as u64);
         take(FoundGroup { offset, end, sequence, header: None, records, damaged_size: end - offset });
         if next.is_none() {
-            return end;
+            return Ok(end);
         }
         offset = end;
     }
@@ -95,7 +100,7 @@ struct FoundRecords<'a> {
 }
 
 /// Reads all sound records of a part of a segment.
-fn read_records(bytes: &[u8], range: Range<usize>, seed: Seed) -> FoundRecords<'_> {
+fn read_records(bytes: &[u8], range: Range<usize>, seed: Seed) -> io::Result<FoundRecords<'_>> {
     let mut found = FoundRecords { records: Vec::new(), damaged_size: 0, end: range.start };
     // A body that looks like records everywhere must not hold up a start.
     let mut budget = CHECKSUMS_PER_BYTE * range.len();
@@ -109,17 +114,18 @@ fn read_records(bytes: &[u8], range: Range<usize>, seed: Seed) -> FoundRecords<'
         }
         let size = Record::size_at(rest).filter(|size| *size <= budget);
         budget -= size.unwrap_or(0);
-        match size.and_then(|_| Record::decode(rest, seed)) {
-            Some((record, size)) => {
+        match size.map_or(Err(NoRecord::Damaged), |_| Record::decode(rest, seed)) {
+            Ok((record, size)) => {
                 found.records.push((at as u32, record));
                 at += size;
                 found.end = at;
             }
-            None => {
+            Err(NoRecord::Unknown(unknown)) => return Err(unknown.at(at as u64)),
+            Err(NoRecord::Damaged) => {
                 found.damaged_size += 1;
                 at += 1;
             }
         }
     }
-    found
+    Ok(found)
 }

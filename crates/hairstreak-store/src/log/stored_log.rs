@@ -15,6 +15,7 @@ use super::message_log::folder;
 use super::read_only::ReadOnly;
 use super::record::Record;
 use super::recovery::{FoundFiles, Recovered, SegmentFile, find_files, recover};
+use super::scan::{FoundGroup, scan};
 use super::storage::{Directory, StorageBackend, read_whole};
 use crate::directory::DirectoryReader;
 
@@ -85,7 +86,7 @@ impl StoredLog {
             let bytes = self.read(segment)?;
             let mut flow = ControlFlow::Continue(());
             let file = file_name(segment.file_number);
-            super::scan::scan(&bytes, self.seed(segment), segment.header.first_group, |group| {
+            self.scan(segment, &bytes, |group| {
                 for (offset, record) in &group.records {
                     let size = Record::size_at(&bytes[*offset as usize..]).unwrap_or_default() as u64;
                     let (segment, offset) = (segment.number, u64::from(*offset));
@@ -95,7 +96,7 @@ impl StoredLog {
                         flow = take(&place, record);
                     }
                 }
-            });
+            })?;
             if flow.is_break() {
                 return Ok(flow);
             }
@@ -109,6 +110,18 @@ impl StoredLog {
 
     pub(super) fn seed(&self, segment: &SegmentFile) -> Seed {
         Seed::new(&self.log, segment.number)
+    }
+
+    /// Passes the groups of a segment to `take`. See [`scan`].
+    pub(super) fn scan<'a>(
+        &self,
+        segment: &SegmentFile,
+        bytes: &'a [u8],
+        take: impl FnMut(FoundGroup<'a>),
+    ) -> Result<u64, LogError> {
+        let file = || self.storage.path(&file_name(segment.file_number));
+        let end = scan(bytes, self.seed(segment), segment.header.first_group, take);
+        end.map_err(|source| LogError::Io { file: file(), source })
     }
 
     /// Reads the file of a segment. Unreadable sectors become zeros.

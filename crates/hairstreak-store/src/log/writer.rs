@@ -7,11 +7,11 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IoSlice};
-use std::ops::RangeInclusive;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::LogId;
 use super::checkpoint::{self, CheckpointHead};
+use super::files::{Files, Preparation, TakenFile, is_full};
 use super::footer::Footer;
 use super::index::Index;
 use super::layout::{
@@ -30,16 +30,15 @@ const FIRST_SIZE: u64 = 1 << 20;
 pub const SEGMENT_SIZE: u64 = 64 << 20;
 /// Room that a segment keeps for its footer: a part of its size.
 const FOOTER_PART: u64 = 16;
-/// Free files that are kept.
-const SPARE_COUNT: usize = 2;
 /// A segment has room for so many groups of the size of its first one, or for this group only. Sealed segments are thus well filled.
 const FILL_COUNT: u64 = 4;
+/// The file for the next segment is made when the groups of a segment have this part of its size, or at once if the segment has the
+/// last size.
+const PREPARED_PART: u64 = 2;
 /// Slack of the space bound, in segments: active, spare, dead and copied segments. The bound is twice the live bytes and this slack.
 const SLACK_COUNT: u64 = 6;
 /// Dead segments of the last size that wait for the end of the active one.
 const DEAD_COUNT_MAX: u64 = 2;
-/// Bytes that one write clears.
-const ZEROS_SIZE: usize = 1 << 20;
 
 /// The state that a start finds, and the writer goes on from.
 #[derive(Debug)]
@@ -83,8 +82,7 @@ pub(super) struct Writer {
     /// Segments that were given up before a group in them was synced.
     abandoned: Vec<u64>,
     synced_group: u64,
-    /// Files without a segment, with their sizes.
-    spares: Vec<(u64, u64)>,
+    files: Files,
     /// Files of dead segments that the last checkpoint may still name.
     dead_files: Vec<u64>,
     compaction: Option<Compaction>,
@@ -107,6 +105,10 @@ struct Active {
     end: u64,
     /// A group of the segment is synced.
     is_synced: bool,
+    /// The file for the next segment was asked for.
+    has_prepared: bool,
+    /// The segment is from before a shortage of space, and large.
+    is_surplus: bool,
 }
 
 /// A segment whose live records are copied.
@@ -131,13 +133,26 @@ impl Group {
 
     /// Returns the size of the group in its segment.
     fn size(&self) -> u64 {
-        round_up(GROUP_HEADER_SIZE as u64 + self.records_size())
+        group_size(self.records_size())
     }
+}
+
+impl Active {
+    fn has_room(&self, group_size: u64) -> bool {
+        self.end + group_size <= self.size - self.size / FOOTER_PART - BLOCK_SIZE
+    }
+}
+
+/// Returns the size of a group in its segment.
+fn group_size(records_size: u64) -> u64 {
+    round_up(GROUP_HEADER_SIZE as u64 + records_size)
 }
 
 impl Writer {
     pub fn new(storage: Arc<dyn StorageBackend>, state: State, sizes: SegmentSizes) -> Writer {
         let synced_group = state.next_group - 1;
+        let space = Arc::new(Space::new());
+        let files = Files::new(Arc::clone(&storage), Arc::clone(&space), state.next_file);
         Writer {
             storage,
             state,
@@ -148,12 +163,12 @@ impl Writer {
             has_failed: false,
             abandoned: Vec::new(),
             synced_group,
-            spares: Vec::new(),
+            files,
             dead_files: Vec::new(),
             compaction: None,
             damaged_segments: BTreeSet::new(),
             last_size: sizes.first / 2,
-            space: Arc::new(Space::new()),
+            space,
             is_short: false,
             is_finished: false,
         }
@@ -310,22 +325,22 @@ impl Writer {
     /// Returns true if the files have more than twice the live bytes and six segments: more has to be copied at once.
     pub fn is_over_bound(&self) -> bool {
         let (size, live) = self.index().sizes();
-        let spare: u64 = self.spares.iter().map(|(_, size)| size).sum();
-        size + spare > 2 * live + SLACK_COUNT * self.sizes.last
+        size + self.files.size() > 2 * live + SLACK_COUNT * self.sizes.last
     }
 
     /// Frees dead segments, if there are some, without waiting for the end of the active one. While space is short all of them
-    /// are freed.
+    /// are freed, but for a small one.
     ///
     /// # Errors
     ///
     /// The system's error, as for [`Writer::close`].
     pub fn free_dead(&mut self) -> io::Result<()> {
         self.save_space();
-        // An active segment from before the shortage is large, and is freed like the others.
-        let active = self.active.as_ref().filter(|active| !self.is_short || active.size <= self.last_size);
+        // An active segment from before the shortage is freed like the others.
+        let active = self.active.as_ref().filter(|active| !self.is_short || !active.is_surplus);
         let dead_size = self.index().dead_size(active.map(|active| active.number));
-        let dead_size_max = if self.is_short { 0 } else { DEAD_COUNT_MAX * self.sizes.last };
+        // A small segment that is sealed early would be sparse, and copied again.
+        let dead_size_max = if self.is_short { self.sizes.first } else { DEAD_COUNT_MAX * self.sizes.last };
         if dead_size <= dead_size_max {
             return Ok(());
         }
@@ -335,15 +350,55 @@ impl Writer {
         Ok(())
     }
 
-    /// Follows the free space. At the beginning of a shortage spare files are removed. Segments are small until its end.
+    /// Returns the number of the active segment's file.
+    pub fn active_file(&self) -> Option<u64> {
+        self.index().file_of(self.active.as_ref()?.number)
+    }
+
+    /// Returns true if a group of so many bytes of records needs no further file.
+    pub fn has_room(&self, records_size: usize) -> bool {
+        self.active.as_ref().is_some_and(|active| active.has_room(group_size(records_size as u64)))
+    }
+
+    /// Returns the file that is to be made for the next segment, if the active segment is filled so far and no spare file is large
+    /// enough. The caller runs the preparation beside the writer, and calls [`Writer::end_preparation`] behind it.
+    pub fn prepare(&mut self) -> Option<Preparation> {
+        let size = self.next_size(0);
+        let last_size = self.sizes.last;
+        let active = self.active.as_mut()?;
+        let is_filled = active.end >= active.size / PREPARED_PART || active.size == last_size;
+        if active.has_prepared || !is_filled {
+            return None;
+        }
+        active.has_prepared = true;
+        self.files.prepare(size)
+    }
+
+    /// Has the preparation end soon.
+    pub fn cancel_preparation(&self) {
+        self.files.cancel_preparation();
+    }
+
+    /// Takes over the file of a preparation. `is_made`: the preparation has made it.
+    pub fn end_preparation(&mut self, is_made: bool) {
+        self.files.end_preparation(is_made);
+        self.trim_files();
+    }
+
+    fn trim_files(&mut self) {
+        let used = self.index().sizes().0;
+        self.files.trim(used);
+    }
+
+    /// Follows the free space. At the beginning of a shortage spare files are removed, but for one. Segments are small until its end.
     fn save_space(&mut self) {
         let was_short = std::mem::replace(&mut self.is_short, self.space.is_short());
         if self.is_short && !was_short {
             self.last_size = self.sizes.first;
-            while let Some((file, _)) = self.spares.pop() {
-                // A file that stays is removed by the next start.
-                drop(self.storage.remove(&file_name(file)));
+            if let Some(active) = &mut self.active {
+                active.is_surplus = active.size > self.last_size;
             }
+            self.trim_files();
             self.space.look(&*self.storage);
         }
     }
@@ -421,10 +476,7 @@ impl Writer {
 
     fn write_group(&mut self, group: &mut Group) -> io::Result<()> {
         let (size, group_size) = (group.records_size(), group.size());
-        let has_room = self.active.as_ref().is_some_and(|active| {
-            active.end + group_size <= active.size - active.size / FOOTER_PART - BLOCK_SIZE
-        });
-        if !has_room {
+        if !self.has_room(size as usize) {
             self.open_segment(group.sequence, group_size)?;
         }
         // INVARIANT: a segment with room was found or opened.
@@ -478,13 +530,12 @@ impl Writer {
         let needed = FIRST_GROUP + group_size + BLOCK_SIZE;
         let needed = round_up(needed + needed.div_ceil(FOOTER_PART - 1));
         let is_alone = FILL_COUNT * needed > self.sizes.last;
-        // While space is short no file is larger than its group needs.
-        let next_size = if self.is_short { needed } else { (self.last_size * 2).max(FILL_COUNT * needed) };
-        let next_size = next_size.clamp(self.sizes.first, self.sizes.last);
+        let next_size = self.next_size(needed);
         let sizes = if is_alone { needed..=needed + needed / 2 } else { next_size..=u64::MAX };
-        let (file_number, file, size) = self.take_file(sizes)?;
+        let TakenFile { number: file_number, file, size } =
+            self.files.take(sizes, needed.max(self.sizes.first))?;
         if !is_alone {
-            self.last_size = next_size;
+            self.last_size = next_size.min(size);
         }
         let number = self.state.next_segment;
         self.state.next_segment += 1;
@@ -496,40 +547,23 @@ impl Writer {
             return Err(error);
         }
         self.index().add_segment(number, file_number, size);
-        self.active = Some(Active { number, file, size, end: FIRST_GROUP, is_synced: false });
+        self.active = Some(Active {
+            number,
+            file,
+            size,
+            end: FIRST_GROUP,
+            is_synced: false,
+            has_prepared: false,
+            is_surplus: false,
+        });
         Ok(())
     }
 
-    /// Takes a spare file whose size is in the range, or creates the smallest one.
-    fn take_file(&mut self, sizes: RangeInclusive<u64>) -> io::Result<(u64, Arc<dyn StorageFile>, u64)> {
-        if let Some(place) = self.spares.iter().position(|(_, size)| sizes.contains(size)) {
-            let (number, size) = self.spares.remove(place);
-            return Ok((number, self.storage.open(&file_name(number))?, size));
-        }
-        let number = self.state.next_file;
-        self.state.next_file += 1;
-        let created = self.create_file(number, *sizes.start());
-        self.space.look(&*self.storage);
-        if created.is_err() {
-            // A part of the file would take the space that the next attempt needs.
-            let _ = self.storage.remove(&file_name(number));
-        }
-        Ok((number, created?, *sizes.start()))
-    }
-
-    fn create_file(&self, number: u64, file_size: u64) -> io::Result<Arc<dyn StorageFile>> {
-        let file = self.storage.create(&file_name(number))?;
-        // Written zeros: a sync of records changes no metadata of the file.
-        let zeros = vec![0; ZEROS_SIZE];
-        let mut offset = 0;
-        while offset < file_size {
-            let size = (file_size - offset).min(ZEROS_SIZE as u64);
-            file.write_at(&[IoSlice::new(&zeros[..size as usize])], offset)?;
-            offset += size;
-        }
-        file.sync()?;
-        self.storage.sync_names()?;
-        Ok(file)
+    /// Returns the size of the next segment, if its first group needs so many bytes and no segment for itself.
+    fn next_size(&self, needed: u64) -> u64 {
+        // While space is short no file is larger than its group needs.
+        let size = if self.is_short { needed } else { (self.last_size * 2).max(FILL_COUNT * needed) };
+        size.clamp(self.sizes.first, self.sizes.last)
     }
 
     /// Writes the footer of the active segment, makes a checkpoint and frees segments. All groups are synced.
@@ -547,34 +581,39 @@ impl Writer {
         let mut index = self.index();
         let dead_files = index.remove_dead_segments();
         let bytes = index.encode();
-        debug_assert!(Index::decode(&bytes).is_some(), "a checkpoint can be read");
+        debug_assert!(Index::take(&mut &bytes[..]).is_some(), "a checkpoint can be read");
         drop(index);
         let head = CheckpointHead {
             epoch: self.state.epoch,
             group: self.synced_group,
-            next_file: self.state.next_file,
+            next_file: self.files.next_number(),
             next_segment: self.state.next_segment,
             is_closed: self.is_finished,
         };
         self.dead_files.extend(dead_files);
-        checkpoint::write(&*self.storage, &self.state.log, &head, &bytes)?;
+        let write = || checkpoint::write(&*self.storage, &self.state.log, &head, &bytes);
+        let mut written = write();
+        // On a full disk the checkpoint takes the room of a spare file. The files of dead segments follow as spare files.
+        while written.as_ref().is_err_and(is_full) && self.files.give_way() {
+            written = write();
+        }
+        written?;
         while let Some(file) = self.dead_files.pop() {
             self.give_back(file)?;
         }
+        self.trim_files();
         Ok(())
     }
 
-    /// Keeps the file of a dead segment for a later one, or removes it. Small files make room for larger ones.
+    /// Keeps the file of a dead segment for a later one, or removes it.
     fn give_back(&mut self, file: u64) -> io::Result<()> {
-        let size = self.storage.open(&file_name(file))?.size()?;
-        let mut surplus = Some(file);
-        if (self.sizes.first..=self.sizes.last).contains(&size) {
-            self.spares.push((file, size));
-            self.spares.sort_unstable_by_key(|(_, size)| *size);
-            let spare_count = if self.is_short { 0 } else { SPARE_COUNT };
-            surplus = (self.spares.len() > spare_count).then(|| self.spares.remove(0).0);
+        let name = file_name(file);
+        let size = self.storage.open(&name)?.size()?;
+        if !(self.sizes.first..=self.sizes.last).contains(&size) {
+            return self.storage.remove(&name);
         }
-        surplus.map_or(Ok(()), |file| self.storage.remove(&file_name(file)))
+        self.files.keep(file, size);
+        Ok(())
     }
 }
 
@@ -586,6 +625,6 @@ fn message_offsets(file: &dyn StorageFile, seed: Seed) -> io::Result<Vec<u32>> {
         let is_message = |record: &Record<'_>| matches!(record, Record::Message(_));
         let messages = group.records.into_iter().filter(|(_, record)| is_message(record));
         offsets.extend(messages.map(|(offset, _)| offset));
-    });
+    })?;
     Ok(offsets)
 }

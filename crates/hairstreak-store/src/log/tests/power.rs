@@ -30,7 +30,11 @@ fn run(seed: u64, skipped: Option<Skipped>) {
                     world.settle();
                     Ok(())
                 }
-                12..17 => world.write(),
+                12..16 => world.write(),
+                16 => {
+                    world.prepare();
+                    Ok(())
+                }
                 17 => world.compact(),
                 18 => world.sync(),
                 _ => {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use hairstreak_testkit::Rng;
 
-use super::storage::SimulatedStorage;
+use super::storage::{Faults, SimulatedStorage};
 use super::world::LOG;
 use crate::log::index::Index;
 use crate::log::reader::load;
@@ -142,6 +142,9 @@ impl Files {
         self.writer.sync().unwrap();
         self.writer.compact(size_max).unwrap();
         self.writer.free_dead().unwrap();
+        if let Some(preparation) = self.writer.prepare() {
+            self.writer.end_preparation(preparation.run());
+        }
     }
 
     /// Copies until nothing is sparse, as the thread does while no batch waits.
@@ -309,4 +312,44 @@ fn live_segments_are_not_copied_without_an_end() {
         files.publish(&[2], 10, 0, None);
         files.finish();
     }
+}
+
+#[test]
+fn on_a_disk_that_others_have_filled_acknowledgements_and_dead_letters_free_space() {
+    let mut files = Files::new();
+    let mut rng = Rng::with_seed(7);
+    let mut live = Vec::new();
+    for _ in 0..120 {
+        (0..10).for_each(|_| live.extend(files.publish(&[1], rng.usize(..900), 30, None)));
+        files.step();
+    }
+    let fill = |files: &Files| {
+        let space = files.storage.used_bytes();
+        files.storage.set_faults(Faults { space: Some(space), ..Faults::default() });
+        files.writer.space().look(&files.storage);
+        space
+    };
+    let space = fill(&files);
+    files.writer.space().set_limit(space as u64);
+    files.writer.free_dead().unwrap();
+    // Others take what the log gives back.
+    let space = fill(&files).min(space);
+    while let Some(place) = live.pop() {
+        // Random ones, in small groups, and dead letters.
+        let other = rng.usize(..=live.len());
+        let place = if other < live.len() { std::mem::replace(&mut live[other], place) } else { place };
+        if rng.u8(..10) == 0 {
+            files.publish(&[2], 30, 30, Some(place));
+        } else {
+            files.settle(&[place]);
+        }
+        files.write();
+        files.writer.space().look(&files.storage);
+    }
+    files.rest();
+    let used = files.storage.used_bytes();
+    assert!(used < space / 4, "{used} of {space} bytes");
+    files.storage.set_faults(Faults::default());
+    files.writer.space().look(&files.storage);
+    files.finish();
 }

@@ -78,6 +78,10 @@ pub struct Faults {
     pub sync: bool,
     /// Bytes that all files may have together.
     pub space: Option<usize>,
+    /// Writes of files panic.
+    pub writes_panic: bool,
+    /// Reads of files panic.
+    pub reads_panic: bool,
     /// Syncs of this kind do nothing, and report success: the code without that sync.
     pub skipped: Option<Skipped>,
 }
@@ -373,6 +377,8 @@ impl StorageFile for OpenFile {
     }
 
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let is_panicking = self.0.medium().faults.reads_panic;
+        assert!(!is_panicking, "a read");
         let medium = self.0.medium();
         let start = offset as usize;
         let is_broken =
@@ -386,6 +392,8 @@ impl StorageFile for OpenFile {
     }
 
     fn write_at(&self, slices: &[IoSlice<'_>], offset: u64) -> io::Result<()> {
+        let is_panicking = self.0.medium().faults.writes_panic;
+        assert!(!is_panicking, "a write");
         let mut medium = self.0.medium();
         let mut bytes: Vec<u8> = slices.iter().flat_map(|slice| slice.iter().copied()).collect();
         let mut result = medium.begin();

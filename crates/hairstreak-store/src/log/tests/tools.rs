@@ -344,8 +344,8 @@ fn a_log_of_another_version_or_node_is_refused_unchanged() {
     assert!(refusal(NEW).ends_with("belongs to another message log: move it away"));
     storage.rot(&name, |bytes| {
         bytes[4] = 9;
-        let sum = crc32c::crc32c(&bytes[..44]);
-        bytes[44..48].copy_from_slice(&sum.to_le_bytes());
+        let sum = crc32c::crc32c(&bytes[..48]);
+        bytes[48..52].copy_from_slice(&sum.to_le_bytes());
     });
     assert!(refusal(LOG).contains("has format 9 of the message log, and this program knows format 1"));
 }

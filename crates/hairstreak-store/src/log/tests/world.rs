@@ -8,6 +8,7 @@ use hairstreak_testkit::Rng;
 
 use super::storage::{Faults, SimulatedStorage};
 use crate::log::LogId;
+use crate::log::files::Preparation;
 use crate::log::index::Index;
 use crate::log::reader::{Loaded, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
@@ -33,6 +34,8 @@ pub struct World {
     pub storage: SimulatedStorage,
     pub rng: Rng,
     writer: Writer,
+    /// The next file, which is still to be made.
+    preparation: Option<Preparation>,
     index: Arc<Mutex<Index>>,
     batch: Batch,
     messages: BTreeMap<(u64, u64), Kept>,
@@ -59,6 +62,7 @@ impl World {
             storage,
             rng,
             writer,
+            preparation: None,
             index,
             batch: Batch::default(),
             messages,
@@ -154,6 +158,19 @@ impl World {
         })
     }
 
+    /// Makes the next file if it was asked for, and asks for it.
+    pub fn prepare(&mut self) {
+        if let Some(preparation) = self.preparation.take() {
+            self.writer.end_preparation(preparation.run());
+        }
+        self.preparation = self.writer.prepare();
+        if self.rng.bool()
+            && let Some(preparation) = self.preparation.take()
+        {
+            self.writer.end_preparation(preparation.run());
+        }
+    }
+
     pub fn sync(&mut self) -> io::Result<()> {
         self.writer.sync()?;
         self.synced = self.group - 1;
@@ -182,6 +199,10 @@ impl World {
 
     /// Starts the node again. It may die while it starts, and then starts once more.
     pub fn restart(&mut self, loses_power: bool) {
+        if let Some(preparation) = self.preparation.take().filter(|_| self.rng.bool()) {
+            // The process dies before it uses the file.
+            preparation.run();
+        }
         if loses_power {
             self.storage.lose_power();
         }
