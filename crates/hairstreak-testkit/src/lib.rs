@@ -19,6 +19,7 @@
 //! | [`until`], [`until_eq`], [`until_at_least`] | wait for a condition, with a bound |
 //! | [`BoundedChild`], [`BoundedCommand`] | wait for processes, with a bound |
 //! | [`rng`] | randomness whose seed is printed |
+//! | [`without_capabilities`] | has root obey the permissions of files |
 //! | [`Task`] | a thread that others see asleep |
 //! | [`beside_a_sleeper`] | measures how late the machine wakes a sleeper |
 //! | [`MeasuredAllocator`] | how much memory is in use |
@@ -78,6 +79,7 @@
 //! assert_eq!(answer, "answer");
 //! ```
 
+mod capabilities;
 mod lateness;
 mod memory_use;
 mod network;
@@ -92,6 +94,7 @@ mod wakeup;
 
 pub use fastrand::Rng;
 
+pub use capabilities::without_capabilities;
 pub use lateness::beside_a_sleeper;
 pub use memory_use::MeasuredAllocator;
 pub use network::{Full, Link, Loss, Network, NetworkEvent, Packet, Path, Payload};

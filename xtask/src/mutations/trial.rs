@@ -12,8 +12,8 @@ const SECONDS_MAX: u64 = 120;
 const THOROUGH_SECONDS_MAX: u64 = 3_600;
 /// How often the tests are asked whether they have ended.
 const POLL: Duration = Duration::from_millis(20);
-/// The part of the names of tests that compare with a model.
-const TESTS: &str = "model";
+/// Parts of the names of tests that compare with a model, or lose power.
+const TESTS: [&str; 2] = ["model", "power"];
 
 /// The output of the simulators.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Trial<'_> {
     fn start(&self, binary: &Path, output: &Path, is_thorough: bool) -> io::Result<Child> {
         let output = File::create(output)?;
         let mut command = Command::new(binary);
-        command.arg(TESTS).current_dir(self.root.join(self.folder));
+        command.args(TESTS).current_dir(self.root.join(self.folder));
         command.env("RUST_BACKTRACE", "0").env_remove("HAIRSTREAK_SIMULATION_SEED");
         command.env_remove("HAIRSTREAK_SIMULATION_TRACE").env_remove("HAIRSTREAK_SOAK");
         if is_thorough {

@@ -1,6 +1,7 @@
 //! kill -9 of the node while clients publish and consume: each confirmed message was consumed or is still queued.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -147,6 +148,41 @@ fn a_kill_counts_as_no_delivery_of_a_quorum_queue() {
     }
     client.set_prefetch(0);
     assert_eq!(node.stop().status, Some(0));
+}
+
+#[test]
+fn an_old_directory_upgrades_while_its_starts_are_killed() {
+    let mut rng = rng();
+    let place = Place::new("message-upgrade");
+    let node = place.start();
+    Client::connect(&node.amqp).unwrap().declare(QUEUE, &FieldTable::new()).unwrap();
+    assert_eq!(node.stop().status, Some(0));
+    // The directory as the last program without messages left it.
+    let file = place.data().join("node");
+    let new = fs::read_to_string(&file).unwrap();
+    let holds = |line: &&str| !line.starts_with("holds ");
+    let old: String = new.lines().filter(holds).map(|line| format!("{line}\n")).collect();
+    for _ in 0..amount(10, 200) {
+        fs::write(&file, old.replace("version 2", "version 1")).unwrap();
+        fs::remove_dir_all(place.data().join("messages")).unwrap();
+        for _ in 0..rng.usize(1..3) {
+            let starting = place.begin();
+            wait(Duration::from_micros(rng.u64(..100_000)));
+            drop(starting);
+        }
+        let node = place.start();
+        assert_eq!(fs::read_to_string(&file).unwrap(), new);
+        let mut client = Client::connect(&node.amqp).unwrap();
+        client.select_confirms().unwrap();
+        client.publish(QUEUE, 1, &mut rng);
+        client.await_confirms(1);
+        node.kill();
+        let node = place.start();
+        let numbers: Vec<u64> =
+            Client::connect(&node.amqp).unwrap().drain(QUEUE).iter().map(|message| message.number).collect();
+        assert_eq!(numbers, [1]);
+        assert_eq!(node.stop().status, Some(0));
+    }
 }
 
 impl Ledger {

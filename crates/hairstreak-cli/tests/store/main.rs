@@ -226,6 +226,29 @@ fn a_killed_node_leaves_a_sound_directory() {
 }
 
 #[test]
+fn consumers_of_empty_queues_write_nothing() {
+    let place = Place::new("message-tools-idle");
+    let node = place.start();
+    let names: Vec<String> = (0..200).map(|number| format!("idle-{number}")).collect();
+    let mut client = Client::connect(&node.amqp).unwrap();
+    names.iter().for_each(|name| client.declare(name, &FieldTable::new()).unwrap());
+    for _ in 0..20 {
+        // The consumers go with their connection.
+        let mut client = Client::connect(&node.amqp).unwrap();
+        names.iter().take(20).for_each(|name| client.consume(name).unwrap());
+        client.set_prefetch(1);
+    }
+    drop(client);
+    stop(node);
+    let (report, line) = check(&place);
+    assert_eq!(
+        (line, report["records"].as_object().map(|records| records.len())),
+        (None, Some(0)),
+        "{report}"
+    );
+}
+
+#[test]
 fn a_damaged_message_is_named_and_a_node_serves_all_others() {
     let place = Place::new("message-tools-bit");
     stop(feed(&place, 100));

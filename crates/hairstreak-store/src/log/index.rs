@@ -154,7 +154,7 @@ impl Index {
     }
 
     /// Settles messages. Messages that are not there, or are settled, do not count.
-    fn settle(&mut self, id: u64, first: u64, last: u64, body_size: Option<u64>) {
+    pub fn settle(&mut self, id: u64, first: u64, last: u64, body_size: Option<u64>) {
         let Some(queue) = self.queues.get_mut(&id) else { return };
         let end = queue.extents.partition_point(|extent| extent.first() <= last);
         let mut is_over = false;

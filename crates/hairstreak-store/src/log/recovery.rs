@@ -16,6 +16,7 @@ use super::index::Index;
 use super::layout::{
     BLOCK_SIZE, FIRST_GROUP, GroupHeader, NoSegment, Seed, SegmentHeader, file_name, file_number,
 };
+use super::record::{Record, Run};
 use super::scan::{FoundGroup, scan};
 use super::storage::{StorageBackend, StorageFile, read_sectors, read_whole};
 use super::writer::State;
@@ -92,6 +93,7 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
         synced: head.group,
         unsynced: Vec::new(),
         damages: Vec::new(),
+        doubt: None,
     };
     for file in files.iter().filter(|file| file.number >= head.next_segment) {
         reader.read(file, &log).map_err(failed(&file_name(file.file_number)))?;
@@ -230,10 +232,63 @@ struct Reader<'a> {
     last_group: u64,
     /// The last group that was synced, as a later group says.
     synced: u64,
-    /// Groups behind that one, with their files and places.
-    unsynced: Vec<(u64, Arc<dyn StorageFile>, Range<u64>)>,
+    /// Groups behind that one.
+    unsynced: Vec<UnsyncedGroup>,
     /// Damages, each with the group that it has hit.
     damages: Vec<(Damage, u64)>,
+    /// There is a damaged group that no later group says was synced.
+    doubt: Option<Doubt>,
+}
+
+/// A group that may be in the page cache only.
+#[derive(Debug)]
+struct UnsyncedGroup {
+    sequence: u64,
+    file: Arc<dyn StorageFile>,
+    place: Range<u64>,
+    /// The header of the segment, which is synced with the first group.
+    header: Option<SegmentHeader>,
+}
+
+/// The end of a log behind a damaged or missing group that was perhaps never synced. A message that leaves its queue there may be a
+/// dead letter, and its new record may be in the damaged group.
+#[derive(Debug)]
+struct Doubt {
+    /// The damaged group.
+    group: u64,
+    /// Records by which messages leave their queues.
+    departures: Vec<Departure>,
+}
+
+/// Messages that leave their queue.
+#[derive(Debug)]
+struct Departure {
+    queue: u64,
+    first: u64,
+    last: u64,
+    body_size: Option<u64>,
+}
+
+impl Departure {
+    /// Returns the departures of a record. A message that carries its departure from another queue is no such record.
+    fn all(record: &Record<'_>) -> Vec<Departure> {
+        match record {
+            Record::Settled(runs) => {
+                let runs = runs.iter().filter(|run| run.count > 0);
+                let departure = |run: Run| Departure {
+                    queue: run.queue,
+                    first: run.first,
+                    last: run.first.saturating_add(run.count - 1),
+                    body_size: Some(run.body_size),
+                };
+                runs.map(departure).collect()
+            }
+            Record::Dropped { queue, first, last } => {
+                vec![Departure { queue: *queue, first: *first, last: *last, body_size: None }]
+            }
+            _ => Vec::new(),
+        }
+    }
 }
 
 impl Reader<'_> {
@@ -252,15 +307,24 @@ impl Reader<'_> {
     }
 
     fn apply(&mut self, segment: &SegmentFile, group: &FoundGroup<'_>) {
+        self.synced = self.synced.max(group.header.map_or(0, |header| header.synced));
+        self.note_doubt(group);
         for (offset, record) in &group.records {
-            self.index.apply(record, segment.number, *offset);
+            match (&mut self.doubt, record) {
+                (Some(doubt), Record::Settled(_) | Record::Dropped { .. }) => {
+                    doubt.departures.extend(Departure::all(record));
+                }
+                _ => self.index.apply(record, segment.number, *offset),
+            }
         }
         self.last_group = self.last_group.max(group.sequence);
-        self.synced = self.synced.max(group.header.map_or(0, |header| header.synced));
-        self.unsynced.retain(|(sequence, ..)| *sequence > self.synced);
-        // The header of the segment is synced with the first group.
-        let start = if group.offset == FIRST_GROUP { 0 } else { group.offset };
-        self.unsynced.push((group.sequence, Arc::clone(&segment.file), start..group.end));
+        self.unsynced.retain(|unsynced| unsynced.sequence > self.synced);
+        self.unsynced.push(UnsyncedGroup {
+            sequence: group.sequence,
+            file: Arc::clone(&segment.file),
+            place: group.offset..group.end,
+            header: (group.offset == FIRST_GROUP).then_some(segment.header),
+        });
         if group.damaged_size == 0 {
             // The group was written again after a failed sync.
             self.damages.retain(|(_, sequence)| *sequence != group.sequence);
@@ -271,16 +335,39 @@ impl Reader<'_> {
         }
     }
 
+    /// Begins or ends the doubt at a group. Departures that are still in doubt at the end of the log do not count: the messages
+    /// come again.
+    fn note_doubt(&mut self, group: &FoundGroup<'_>) {
+        if let Some(doubt) = self.doubt.take_if(|doubt| doubt.group <= self.synced) {
+            for Departure { queue, first, last, body_size } in doubt.departures {
+                self.index.settle(queue, first, last, body_size);
+            }
+        }
+        // The groups were written again after a failed sync, and so are their departures.
+        self.doubt.take_if(|doubt| group.sequence <= doubt.group);
+        let missing = self.last_group.max(self.synced) + 1;
+        let is_bad = missing < group.sequence || group.damaged_size > 0;
+        let first_bad = missing.min(group.sequence);
+        if is_bad && first_bad > self.synced {
+            self.doubt.get_or_insert(Doubt { group: first_bad, departures: Vec::new() });
+        }
+    }
+
     /// Writes the groups once more that may be in the page cache only: those of a process that was killed, and those whose sync
     /// failed, which the system takes for written. The next checkpoint relies on them.
     fn secure(&self) -> io::Result<()> {
-        for (index, (_, file, place)) in self.unsynced.iter().enumerate() {
+        for (index, UnsyncedGroup { file, place, header, .. }) in self.unsynced.iter().enumerate() {
+            if let Some(header) = header {
+                // A header that was guessed is found at once from now on.
+                let block = header.encode();
+                file.write_at(&[IoSlice::new(&block), IoSlice::new(&block)], 0)?;
+            }
             let mut bytes = vec![0; (place.end - place.start) as usize];
             // Writing may repair an unreadable sector.
             if read_sectors(&**file, &mut bytes, place.start).is_ok() {
                 file.write_at(&[IoSlice::new(&bytes)], place.start)?;
             }
-            let is_last = self.unsynced.get(index + 1).is_none_or(|(_, next, _)| !Arc::ptr_eq(file, next));
+            let is_last = self.unsynced.get(index + 1).is_none_or(|next| !Arc::ptr_eq(file, &next.file));
             if is_last {
                 file.sync()?;
             }

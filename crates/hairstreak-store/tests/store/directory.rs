@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use hairstreak_store::{DataDirectory, DataDirectoryError, DefinitionStore, DirectoryReader};
-use hairstreak_testkit::{BoundedChild, until};
+use hairstreak_testkit::{BoundedChild, until, without_capabilities};
 
 use crate::place::Place;
 use crate::{NODE, commit, entry, open, write};
@@ -254,18 +254,6 @@ fn what_the_system_does_not_permit_is_said_with_the_user() {
         file.display()
     );
     assert_eq!(refused, expected);
-}
-
-/// Calls `work` on a thread that does not have root's right to open every file.
-fn without_capabilities<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-    let thread = move || {
-        let mut sets = capabilities(None).unwrap();
-        sets.effective.remove(CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH);
-        set_capabilities(None, sets).unwrap();
-        work()
-    };
-    std::thread::scope(|scope| scope.spawn(thread).join().unwrap())
 }
 
 #[test]

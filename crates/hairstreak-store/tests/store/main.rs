@@ -5,6 +5,7 @@ mod directory;
 mod disks;
 mod place;
 mod soak;
+mod upgrade;
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ use super::world::{LOG, SIZES, World, scramble};
 use crate::log::layout::file_number;
 use crate::log::message_log::MessageLog;
 use crate::log::reader::load;
-use crate::log::record::{Batch, MessageRecord, Record, Target, Targets};
+use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::recover;
 use crate::log::storage::StorageBackend;
 use crate::log::writer::Writer;
@@ -117,6 +117,60 @@ fn a_damaged_group_in_front_of_sound_ones_is_damage_and_the_end_of_the_log_is_no
         });
         assert_eq!(check(&storage, 1), (QUEUES as usize, expected_count));
     }
+}
+
+#[test]
+fn a_lost_acknowledgement_costs_a_redelivery() {
+    let storage = SimulatedStorage::new(0);
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let mut writer = Writer::new(Arc::new(storage.clone()), recovered.state, SIZES);
+    let message = |sequence| {
+        let targets = [Target { queue: 0, sequence, ttl_ms: None }];
+        let mut batch = Batch::default();
+        batch.push(&Record::Message(MessageRecord {
+            targets: Targets::List(&targets),
+            is_persistent: true,
+            priority: 0,
+            time_ms: 0,
+            moved: None,
+            exchange: b"",
+            routing_key: b"",
+            properties: b"",
+            extensions: &[],
+            body: &body(sequence),
+        }));
+        batch
+    };
+    let mut settled = Batch::default();
+    settled.push(&Record::Settled(Runs::List(&[Run { queue: 0, first: 2, count: 1, body_size: 0 }])));
+    for batch in [message(1), message(2), settled, message(3)] {
+        writer.write(vec![batch]).unwrap();
+        writer.sync().unwrap();
+    }
+    let sequences = |storage: &SimulatedStorage| {
+        let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+        let loaded = load(storage, &LOG, &recovered.state.index, 0, 0, (usize::MAX, usize::MAX)).unwrap();
+        assert_eq!(loaded.damaged, []);
+        let sequences: Vec<u64> = loaded.messages.iter().map(|message| message.sequence).collect();
+        (sequences, recovered.damages)
+    };
+    assert_eq!(sequences(&storage.copy()).0, [1, 3]);
+    let contents = storage.contents();
+    let name = contents.keys().find(|name| file_number(name).is_some()).unwrap();
+    let groups: Vec<usize> = (0..contents[name].len())
+        .step_by(512)
+        .filter(|at| contents[name][*at..].starts_with(b"HGrp"))
+        .collect();
+    let storage = storage.copy();
+    // A byte behind the header of the third group.
+    storage.rot(name, |bytes| bytes[groups[2] + 64] ^= 1);
+    let (found, damages) = sequences(&storage);
+    assert_eq!(found, [1, 2, 3]);
+    assert!(
+        damages.iter().all(|damage| damage.was_synced && damage.offset == groups[2] as u64),
+        "{damages:?}"
+    );
+    assert_eq!(damages.len(), 1);
 }
 
 #[test]

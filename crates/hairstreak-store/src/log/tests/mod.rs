@@ -4,6 +4,7 @@ mod damage;
 mod files;
 mod later;
 mod power;
+mod real_power;
 mod space;
 mod storage;
 mod threads;

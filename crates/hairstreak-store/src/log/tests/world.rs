@@ -27,6 +27,8 @@ struct Kept {
     /// Group of the message, and of its settlement.
     published: u64,
     settled: Option<u64>,
+    /// Place of the message that this one becomes when it leaves.
+    letter: Option<(u64, u64)>,
 }
 
 /// A log, and what it has to keep.
@@ -38,6 +40,8 @@ pub struct World {
     preparation: Option<Preparation>,
     index: Arc<Mutex<Index>>,
     batch: Batch,
+    /// Groups of ten that are synced at once.
+    synced_of_ten: u8,
     messages: BTreeMap<(u64, u64), Kept>,
     sequences: BTreeMap<u64, u64>,
     /// Parts of queues were dropped: the sizes of the rest are estimated.
@@ -52,12 +56,13 @@ impl World {
         World::on(SimulatedStorage::new(seed), Rng::with_seed(seed))
     }
 
-    pub fn on(storage: SimulatedStorage, rng: Rng) -> World {
+    pub fn on(storage: SimulatedStorage, mut rng: Rng) -> World {
         let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
         assert_eq!((recovered.damages.len(), recovered.missing_count), (0, 0));
         let index = Arc::clone(&recovered.state.index);
         let writer = Writer::new(Arc::new(storage.clone()), recovered.state, SIZES);
         let (messages, sequences) = (BTreeMap::new(), BTreeMap::new());
+        let synced_of_ten = [1, 7][rng.usize(..2)];
         World {
             storage,
             rng,
@@ -65,6 +70,7 @@ impl World {
             preparation: None,
             index,
             batch: Batch::default(),
+            synced_of_ten,
             messages,
             sequences,
             has_dropped: false,
@@ -87,9 +93,16 @@ impl World {
                 targets.push(Target { queue, sequence: *last, ttl_ms: None });
             }
         }
-        let moved = if self.rng.u8(..10) == 0 { self.settle_any() } else { None };
+        let dead = if self.rng.u8(..10) == 0 { self.settle_any() } else { None };
+        if let Some(run) = dead {
+            let kept = self.messages.get_mut(&(run.queue, run.first)).unwrap();
+            kept.letter = Some((targets[0].queue, targets[0].sequence));
+        }
+        // A dead letter leaves its queue in the record of the letter, in a record behind it, or in both.
+        let (is_moved, is_settled) = [(true, false), (false, true), (true, true)][self.rng.usize(..3)];
+        let moved = dead.filter(|_| is_moved);
         for target in &targets {
-            let kept = Kept { body: body.clone(), published: self.group, settled: None };
+            let kept = Kept { body: body.clone(), published: self.group, settled: None, letter: None };
             assert!(self.messages.insert((target.queue, target.sequence), kept).is_none());
         }
         self.batch.push(&Record::Message(MessageRecord {
@@ -104,6 +117,9 @@ impl World {
             extensions: &[],
             body: &body,
         }));
+        if let Some(run) = dead.filter(|_| is_settled) {
+            self.batch.push(&Record::Settled(Runs::List(&[run])));
+        }
     }
 
     /// Takes a random message out of the model. Returns it as a run.
@@ -147,7 +163,7 @@ impl World {
         if batch.is_empty() {
             return Ok(());
         }
-        let is_synced = self.rng.u8(..3) > 0;
+        let is_synced = self.rng.u8(..10) < self.synced_of_ten;
         let written = self.writer.write(vec![batch]);
         self.group += 1;
         let result = written.and_then(|()| if is_synced { self.sync() } else { Ok(()) });
@@ -229,6 +245,10 @@ impl World {
         self.writer.close().unwrap();
         self.batch = Batch::default();
         self.check_and_take_over();
+        if !loses_power && self.rng.bool() {
+            // What the start has found is on the medium.
+            self.restart(true);
+        }
     }
 
     /// Checks that the log has all that it has to keep, and takes what it has for what it has to keep from now on.
@@ -246,14 +266,19 @@ impl World {
                 let is_settled = kept.settled.is_some_and(|group| group <= self.synced);
                 assert!(!is_settled, "{queue}/{} was settled", found.sequence);
                 assert_eq!(found.message().unwrap().body, kept.body, "{queue}/{}", found.sequence);
-                let kept = Kept { published: 0, settled: None, ..kept };
+                let kept = Kept { published: 0, settled: None, letter: None, ..kept };
                 self.messages.insert((queue, found.sequence), kept);
                 // A sequence that was lost is used again.
             }
         }
-        for ((queue, sequence), kept) in messages {
+        for ((queue, sequence), kept) in &messages {
             let may_be_gone = kept.settled.is_some() || kept.published > self.synced;
             assert!(may_be_gone, "{queue}/{sequence} is lost: {:?}, synced {}", kept.published, self.synced);
+            let letter = kept.letter.filter(|_| kept.published <= self.synced);
+            let Some(letter) = letter else { continue };
+            // The letter is there, or has left as well.
+            let is_gone = messages.get(&letter).is_some_and(|letter| letter.settled.is_none());
+            assert!(!is_gone, "{queue}/{sequence} has left, and its letter {letter:?} is lost");
         }
         let recovered = self.index.lock().unwrap().recovered();
         for queue in recovered {
