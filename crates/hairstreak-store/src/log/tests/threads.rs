@@ -501,7 +501,7 @@ fn a_full_disk_fails_until_there_is_space() {
 }
 
 #[test]
-fn a_log_opens_on_a_full_disk_and_the_next_start_knows_that_it_was_in_use() {
+fn a_log_opens_on_a_full_disk_and_a_loss_of_power_shows_that_it_was_in_use() {
     let storage = SimulatedStorage::new(0);
     let node = Node::open(Arc::new(storage.clone()));
     let position = node.append(synced(message(QUEUE, 1, 5_000)));
