@@ -23,7 +23,7 @@ use super::error::LogError;
 use super::group_limit::{GROUP_BYTES_MAX, GroupLimit};
 use super::index::{DroppedQueues, Index, RecoveredQueue};
 use super::layout::file_name;
-use super::reader::{Loaded, load};
+use super::reader::{Loaded, SealedSegments, Source, load};
 use super::record::Batch;
 use super::recovery::{Damage, Recovered, recover};
 use super::space::Space;
@@ -109,6 +109,8 @@ struct Shared {
     storage: Arc<dyn StorageBackend>,
     index: Arc<Mutex<Index>>,
     waiting: Mutex<Waiting>,
+    /// Used by the thread `messages-read`.
+    sealed: Mutex<SealedSegments>,
     changed: Condvar,
     /// Most bytes of a group.
     group_size_max: usize,
@@ -237,6 +239,7 @@ impl MessageLog {
             storage,
             index,
             waiting: Mutex::default(),
+            sealed: Mutex::default(),
             changed: Condvar::new(),
             group_size_max: GROUP_SEGMENTS_MAX * sizes.last as usize,
             space: Arc::clone(writer.space()),
@@ -332,8 +335,9 @@ impl MessageLog {
     ) {
         self.read(Box::new(move |shared| {
             done(shared.and_then(|shared| {
-                let (storage, index) = (&*shared.storage, &shared.index);
-                shared.guard("messages-read", || load(storage, &shared.log, index, queue, from, limits()))
+                let source = Source::new(&*shared.storage, &shared.log, &shared.index);
+                let mut sealed = shared.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+                shared.guard("messages-read", || load(source, &mut sealed, (queue, from), limits()))
             }));
         }));
     }

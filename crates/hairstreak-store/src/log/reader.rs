@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::LogId;
 use super::footer::Footer;
@@ -15,6 +15,11 @@ use super::record::{MessageRecord, Record, Target};
 use super::record_reader::{RecordReader, are_dense};
 use super::scan::scan;
 use super::storage::{StorageBackend, read_whole};
+
+/// Places of messages that are looked up at once.
+const PLACE_COUNT: usize = 256;
+/// Segments whose footers stay in memory. Queues that are read at the same time often have their messages in the same segment.
+const SEALED_COUNT_MAX: usize = 16;
 
 /// A message that was read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,38 +61,75 @@ impl StoredMessage {
     }
 }
 
+/// A log, as a reader sees it.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'a> {
+    pub storage: &'a dyn StorageBackend,
+    pub log: &'a LogId,
+    pub index: &'a Mutex<Index>,
+}
+
+impl<'a> Source<'a> {
+    pub fn new(storage: &'a dyn StorageBackend, log: &'a LogId, index: &'a Mutex<Index>) -> Source<'a> {
+        Source { storage, log, index }
+    }
+}
+
 /// Reads up to `count_max` messages of a queue from the sequence `from` on. The message that reaches `bytes_max` is the last one.
 ///
 /// # Errors
 ///
 /// The system's error.
 pub(super) fn load(
-    storage: &dyn StorageBackend,
-    log: &LogId,
-    index: &Mutex<Index>,
-    queue: u64,
-    from: u64,
+    source: Source<'_>,
+    sealed: &mut SealedSegments,
+    (queue, from): (u64, u64),
     (count_max, bytes_max): (usize, usize),
 ) -> io::Result<Loaded> {
-    let lock = || index.lock().unwrap_or_else(PoisonError::into_inner);
-    let places = lock().live(queue, from, count_max);
     let mut loaded = Loaded { next: from, ..Loaded::default() };
-    let (mut open, mut bytes) = (None::<Segment>, 0);
+    let mut bytes_left = bytes_max.max(1);
+    // Places beyond the last message are found in vain.
+    while loaded.messages.len() < count_max
+        && bytes_left > 0
+        && !loaded.is_end
+        && load_some(source, sealed, queue, &mut loaded, (count_max, &mut bytes_left))?
+    {}
+    Ok(loaded)
+}
+
+/// Reads further messages. Returns false if none is read, or a message has left its place.
+fn load_some(
+    source: Source<'_>,
+    sealed: &mut SealedSegments,
+    queue: u64,
+    loaded: &mut Loaded,
+    (count_max, bytes_left): (usize, &mut usize),
+) -> io::Result<bool> {
+    let lock = || source.index.lock().unwrap_or_else(PoisonError::into_inner);
+    let count_max = PLACE_COUNT.min(count_max - loaded.messages.len());
+    let places = lock().live(queue, loaded.next, count_max);
+    let mut open = None::<Segment>;
     let mut left = places.len();
     for (place, next) in places.iter().zip(places.iter().skip(1).map(Some).chain([None])) {
         if open.as_ref().is_none_or(|open| open.number != place.segment) {
-            let file = lock().file_of(place.segment);
-            open = Segment::open(storage, log, file, place, queue)?;
+            sealed.extend(open.take());
+            open = match sealed.take(place, queue) {
+                Some(segment) => Some(segment),
+                None => {
+                    let file = lock().file_of(place.segment);
+                    Segment::open(source, sealed, file, place, queue)?
+                }
+            };
         }
         let is_dense = next.is_some_and(|next| is_near(place, next));
         let record = match &mut open {
-            Some(segment) => segment.record(index, place, is_dense)?,
+            Some(segment) => segment.record(source.index, place, is_dense)?,
             None => None,
         };
         let target = record.as_deref().and_then(|record| target_of(record, queue, place.sequence));
         match (record, target) {
             (Some(record), Some(target)) => {
-                bytes += record.len();
+                *bytes_left = bytes_left.saturating_sub(record.len());
                 loaded.messages.push(StoredMessage {
                     sequence: place.sequence,
                     ttl_ms: target.ttl_ms,
@@ -96,17 +138,18 @@ pub(super) fn load(
                 });
             }
             // A message that was settled or moved meanwhile is none that is damaged.
-            _ if lock().live(queue, place.sequence, 1).first() != Some(place) => break,
+            _ if lock().live(queue, place.sequence, 1).first() != Some(place) => return Ok(false),
             _ => loaded.damaged.push(place.sequence),
         }
         loaded.next = place.sequence + 1;
         left -= 1;
-        if bytes >= bytes_max {
+        if *bytes_left == 0 {
             break;
         }
     }
+    sealed.extend(open);
     loaded.is_end = left == 0 && places.len() < count_max;
-    Ok(loaded)
+    Ok(!places.is_empty())
 }
 
 /// Returns true if two records lie close together in one segment.
@@ -123,12 +166,42 @@ fn target_of(record: &[u8], queue: u64, sequence: u64) -> Option<Target> {
     message.targets.iter().find(|target| target.queue == queue && target.sequence == sequence)
 }
 
+/// Sealed segments that were read last: their footers need not be read again.
+#[derive(Debug, Default)]
+pub(super) struct SealedSegments(Vec<Segment>);
+
+impl SealedSegments {
+    /// Takes the segment of a message out, if the segment was read for its queue.
+    fn take(&mut self, place: &Place, queue: u64) -> Option<Segment> {
+        let is_same = |segment: &Segment| segment.number == place.segment && segment.queue == queue;
+        // A segment was perhaps not sealed when it was read.
+        place.offset.is_none().then(|| Some(self.0.remove(self.0.iter().position(is_same)?))).flatten()
+    }
+
+    /// Adds a segment if it is sealed.
+    fn extend(&mut self, segment: Option<Segment>) {
+        self.0.extend(segment.filter(|segment| segment.is_sealed));
+        if self.0.len() > SEALED_COUNT_MAX {
+            self.0.remove(0);
+        }
+    }
+
+    /// A segment that was read for any queue.
+    fn find(&self, number: u64) -> Option<&Segment> {
+        self.0.iter().find(|segment| segment.number == number)
+    }
+}
+
 /// A segment that is read.
+#[derive(Debug)]
 struct Segment {
     number: u64,
     queue: u64,
     file_number: u64,
+    is_sealed: bool,
     records: RecordReader,
+    /// The directory of the footer, if the segment is sealed.
+    footer: Option<Arc<Footer>>,
     /// Offsets of the queue's records, if the segment is sealed.
     offsets: Vec<(u64, u32)>,
     /// The offsets come from the records, and not from the footer.
@@ -138,26 +211,34 @@ struct Segment {
 impl Segment {
     /// Opens the segment of a message for the records of its queue. `None`: the segment is gone.
     fn open(
-        storage: &dyn StorageBackend,
-        log: &LogId,
+        source: Source<'_>,
+        sealed: &SealedSegments,
         file: Option<u64>,
         place: &Place,
         queue: u64,
     ) -> io::Result<Option<Segment>> {
         let Some(file_number) = file else { return Ok(None) };
-        let file = match storage.open(&file_name(file_number)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            file => file?,
+        let (seed, is_sealed) = (Seed::new(source.log, place.segment), place.offset.is_none());
+        let (file, footer) = match sealed.find(place.segment).filter(|_| is_sealed) {
+            Some(known) => (known.records.file_handle(), known.footer.clone()),
+            None => {
+                let file = match source.storage.open(&file_name(file_number)) {
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                    file => file?,
+                };
+                let footer = is_sealed.then(|| Footer::read(&*file, seed)).flatten();
+                (file, footer.map(Arc::new))
+            }
         };
-        let seed = Seed::new(log, place.segment);
-        let footer = if place.offset.is_none() { Footer::read(&*file, seed) } else { None };
-        let offsets = footer.and_then(|footer| footer.offsets(&*file, seed, queue)).unwrap_or_default();
+        let offsets = footer.as_ref().and_then(|footer| footer.offsets(&*file, seed, queue));
         Ok(Some(Segment {
             number: place.segment,
             queue,
             file_number,
+            is_sealed,
             records: RecordReader::new(file, seed),
-            offsets,
+            footer,
+            offsets: offsets.unwrap_or_default(),
             is_scanned: false,
         }))
     }

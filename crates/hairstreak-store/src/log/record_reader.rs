@@ -35,6 +35,11 @@ impl RecordReader {
         &*self.file
     }
 
+    /// The file, to share it.
+    pub fn file_handle(&self) -> Arc<dyn StorageFile> {
+        Arc::clone(&self.file)
+    }
+
     pub fn seed(&self) -> Seed {
         self.seed
     }

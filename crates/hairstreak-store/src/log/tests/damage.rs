@@ -9,7 +9,7 @@ use super::storage::SimulatedStorage;
 use super::world::{LOG, SIZES, World, scramble};
 use crate::log::layout::file_number;
 use crate::log::message_log::MessageLog;
-use crate::log::reader::load;
+use crate::log::reader::{SealedSegments, Source, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::recover;
 use crate::log::storage::StorageBackend;
@@ -57,7 +57,13 @@ fn check(storage: &SimulatedStorage, lost_max: usize) -> (usize, usize) {
     let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
     let mut lost_count = 0;
     for queue in 0..QUEUES {
-        let loaded = load(storage, &LOG, &recovered.state.index, queue, 0, (usize::MAX, usize::MAX)).unwrap();
+        let loaded = load(
+            Source::new(storage, &LOG, &recovered.state.index),
+            &mut SealedSegments::default(),
+            (queue, 0),
+            (usize::MAX, usize::MAX),
+        )
+        .unwrap();
         for message in &loaded.messages {
             assert_eq!(message.ttl_ms, Some(1_000));
             assert_eq!(message.message().unwrap().body, body(message.sequence), "never a wrong body");
@@ -149,7 +155,13 @@ fn a_lost_acknowledgement_costs_a_redelivery() {
     }
     let sequences = |storage: &SimulatedStorage| {
         let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
-        let loaded = load(storage, &LOG, &recovered.state.index, 0, 0, (usize::MAX, usize::MAX)).unwrap();
+        let loaded = load(
+            Source::new(storage, &LOG, &recovered.state.index),
+            &mut SealedSegments::default(),
+            (0, 0),
+            (usize::MAX, usize::MAX),
+        )
+        .unwrap();
         assert_eq!(loaded.damaged, []);
         let sequences: Vec<u64> = loaded.messages.iter().map(|message| message.sequence).collect();
         (sequences, recovered.damages)
@@ -201,7 +213,12 @@ fn any_bytes_are_scanned_without_a_panic() {
         }
         let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
         for queue in 0..6 {
-            let _ = load(&storage, &LOG, &recovered.state.index, queue, 0, (usize::MAX, usize::MAX));
+            let _ = load(
+                Source::new(&storage, &LOG, &recovered.state.index),
+                &mut SealedSegments::default(),
+                (queue, 0),
+                (usize::MAX, usize::MAX),
+            );
         }
     }
 }

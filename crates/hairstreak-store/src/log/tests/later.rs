@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::storage::SimulatedStorage;
 use super::world::{LOG, SIZES};
-use crate::log::reader::load;
+use crate::log::reader::{SealedSegments, Source, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::recover;
 use crate::log::writer::Writer;
@@ -85,7 +85,13 @@ fn an_unknown_extension_that_may_be_skipped_is_kept_by_copying() {
     writer.close().unwrap();
     assert!(writer.index().live(QUEUE, 0, 1)[0].segment > before);
     let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
-    let loaded = load(&storage, &LOG, &recovered.state.index, QUEUE, 0, (9, 9_000)).unwrap();
+    let loaded = load(
+        Source::new(&storage, &LOG, &recovered.state.index),
+        &mut SealedSegments::default(),
+        (QUEUE, 0),
+        (9, 9_000),
+    )
+    .unwrap();
     assert_eq!(loaded.messages.len(), 1);
     assert_eq!(loaded.messages[0].message().unwrap().extensions, EXTENSIONS);
 }
@@ -97,7 +103,9 @@ fn an_unknown_record_of_a_sealed_segment_is_no_damage() {
     writer.write(vec![batch(1, &[7, 0], b"body")]).unwrap();
     writer.close().unwrap();
     let index = Arc::clone(&recover(Arc::new(storage.clone()), LOG).unwrap().state.index);
-    let error = load(&storage, &LOG, &index, QUEUE, 0, (9, 9_000)).unwrap_err();
+    let error =
+        load(Source::new(&storage, &LOG, &index), &mut SealedSegments::default(), (QUEUE, 0), (9, 9_000))
+            .unwrap_err();
     assert!(error.to_string().starts_with("the record at byte 1088 has an extension of type 7"), "{error}");
 }
 

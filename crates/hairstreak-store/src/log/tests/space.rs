@@ -8,7 +8,7 @@ use hairstreak_testkit::Rng;
 use super::storage::{Faults, SimulatedStorage};
 use super::world::LOG;
 use crate::log::index::Index;
-use crate::log::reader::load;
+use crate::log::reader::{SealedSegments, Source, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::recover;
 use crate::log::writer::{SegmentSizes, Writer};
@@ -179,7 +179,13 @@ impl Files {
         for index in [&self.index, &recovered.state.index] {
             let mut there = BTreeSet::new();
             for queue in self.sequences.keys().filter(|queue| *queue % every == 0) {
-                let loaded = load(&self.storage, &LOG, index, *queue, 0, (usize::MAX, usize::MAX)).unwrap();
+                let loaded = load(
+                    Source::new(&self.storage, &LOG, index),
+                    &mut SealedSegments::default(),
+                    (*queue, 0),
+                    (usize::MAX, usize::MAX),
+                )
+                .unwrap();
                 assert_eq!(loaded.damaged, []);
                 for message in loaded.messages {
                     let place = (*queue, message.sequence);

@@ -14,7 +14,7 @@ use crate::directory::DataDirectory;
 use crate::log::error::LogError;
 use crate::log::index::DroppedQueues;
 use crate::log::message_log::{Appended, MessageLog, OpenedLog, Progress};
-use crate::log::reader::{Loaded, load};
+use crate::log::reader::{Loaded, SealedSegments, Source, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::recover;
 use crate::log::storage::{Directory, StorageBackend};
@@ -169,7 +169,16 @@ fn checked(queue: u64, loaded: &Loaded) -> Vec<u64> {
 fn stored(storage: &SimulatedStorage, queue: u64) -> Vec<u64> {
     let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
     let limits = (usize::MAX, usize::MAX);
-    checked(queue, &load(storage, &LOG, &recovered.state.index, queue, 0, limits).unwrap())
+    checked(
+        queue,
+        &load(
+            Source::new(storage, &LOG, &recovered.state.index),
+            &mut SealedSegments::default(),
+            (queue, 0),
+            limits,
+        )
+        .unwrap(),
+    )
 }
 
 /// Threads append to their own queues and to a shared queue. Each thread waits for each of its batches.

@@ -10,7 +10,7 @@ use super::storage::{Faults, SimulatedStorage};
 use crate::log::LogId;
 use crate::log::files::Preparation;
 use crate::log::index::Index;
-use crate::log::reader::{Loaded, load};
+use crate::log::reader::{Loaded, SealedSegments, Source, load};
 use crate::log::record::{Batch, MessageRecord, Record, Run, Runs, Target, Targets};
 use crate::log::recovery::{Recovered, recover};
 use crate::log::writer::{SegmentSizes, Writer};
@@ -305,9 +305,10 @@ pub fn scramble(bytes: &mut Vec<u8>, rng: &mut Rng) {
 
 /// Reads all messages of a queue.
 pub fn load_all(storage: &SimulatedStorage, log: &LogId, index: &Mutex<Index>, queue: u64) -> Loaded {
-    let mut all = Loaded::default();
+    let (mut all, mut sealed) = (Loaded::default(), SealedSegments::default());
     loop {
-        let part = load(storage, log, index, queue, all.next, (7, 10_000)).unwrap();
+        let source = Source::new(storage, log, index);
+        let part = load(source, &mut sealed, (queue, all.next), (7, 10_000)).unwrap();
         let is_end = part.next == all.next;
         all.messages.extend(part.messages);
         all.damaged.extend(part.damaged);
