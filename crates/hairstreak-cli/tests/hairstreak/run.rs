@@ -43,9 +43,9 @@ fn a_table_ends_the_run() {
 
 #[test]
 fn progress_is_shown_where_it_is_asked_for() {
-    let job = Job::new("[[stage]]\nname = 'wait'\nsleep = '50ms'\n[input]\nmessages = 10");
+    let job = Job::new("[[stage]]\nname = 'wait'\nsleep = '50ms'\n[input]\nmessages = 30");
     let always = job.run(&["--progress", "always"]);
-    assert!(always.stderr.contains(" of 10 messages, "), "{always:?}");
+    assert!(always.stderr.contains(" of 30 messages, "), "{always:?}");
     assert!(always.stderr.contains("predicted 20.000/s, slowest: wait"), "{always:?}");
     assert_eq!(job.run(&["--progress", "never"]).stderr, "");
 }
