@@ -114,9 +114,15 @@ impl Client {
 
     /// Takes all messages of a queue until none comes for some time.
     pub fn drain(&mut self, queue: &str) -> Vec<Received> {
+        self.drain_at_least(queue, 0)
+    }
+
+    /// Takes all messages of a queue, which has at least `count`, until none comes for some time.
+    pub fn drain_at_least(&mut self, queue: &str, count: usize) -> Vec<Received> {
         self.consume(queue).unwrap();
         let mut drained = Vec::new();
-        while let Some(message) = self.received(QUIET).unwrap() {
+        while let Some(message) = self.received(if drained.len() < count { PATIENCE } else { QUIET }).unwrap()
+        {
             self.ack(message.delivery_tag, false);
             drained.push(message);
         }

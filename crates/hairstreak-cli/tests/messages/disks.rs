@@ -101,13 +101,14 @@ fn drain(amqp: &str, taken: &mut BTreeSet<u64>) {
     taken.extend(client.drain(QUEUE).iter().map(|message| message.number));
 }
 
-/// Takes all messages of the queue, and rejects each tenth of them. Returns the rejected ones.
+/// Takes all messages of the queue, more than 500, and rejects each tenth of them. Returns the rejected ones.
 fn drain_and_reject(amqp: &str, taken: &mut BTreeSet<u64>) -> BTreeSet<u64> {
     let mut client = Client::connect(amqp).unwrap();
     client.set_prefetch(20);
     client.consume(QUEUE).unwrap();
     let mut rejected = BTreeSet::new();
-    while let Some(message) = client.received(QUIET).unwrap() {
+    let patience = |count| if count <= 560 { PATIENCE } else { QUIET };
+    while let Some(message) = client.received(patience(taken.len() + rejected.len())).unwrap() {
         if message.number % 10 == 0 {
             let reject = basic::Reject { delivery_tag: message.delivery_tag, requeue: false };
             client.send(&Method::BasicReject(reject));
@@ -221,7 +222,8 @@ fn on_a_disk_that_is_full() {
     drain(&node.amqp, &mut again);
     assert!(again.is_subset(&taken) && again.iter().all(|number| !rejected.contains(number)));
     let mut client = Client::connect(&node.amqp).unwrap();
-    let letters: BTreeSet<u64> = client.drain(DEAD).iter().map(|message| message.number).collect();
+    let letters: BTreeSet<u64> =
+        client.drain_at_least(DEAD, rejected.len()).iter().map(|message| message.number).collect();
     assert_eq!(letters, rejected);
     taken.extend(letters);
     assert!(taken.into_iter().eq(1..=publisher.published));

@@ -34,10 +34,6 @@ fn publish(
     client.await_confirms(count);
 }
 
-fn numbers(client: &mut Client, queue: &str) -> Vec<u64> {
-    client.drain(queue).into_iter().map(|message| message.number).collect()
-}
-
 #[test]
 fn queues_longer_than_the_memory_are_delivered_in_order() {
     let mut rng = rng();
@@ -61,7 +57,8 @@ fn queues_longer_than_the_memory_are_delivered_in_order() {
     drop(client);
     let mut client = Client::connect(&node.amqp).unwrap();
     for queue in ["persistent", "mixed", "transient"] {
-        assert!(numbers(&mut client, queue).into_iter().eq(1..=count), "{queue}");
+        let received = client.drain_at_least(queue, count as usize);
+        assert!(received.iter().map(|message| message.number).eq(1..=count), "{queue}");
     }
 }
 
@@ -84,8 +81,8 @@ fn what_was_on_disk_survives_kill_9_and_a_second_backlog_comes_behind() {
     let mut client = Client::connect(&node.amqp).unwrap();
     client.select_confirms().unwrap();
     publish(&mut client, "q", 4_001..8_001, &mut rng, |number| number % 3 > 0);
-    let received = client.drain("q");
-    let expected = (1..=8_000).filter(|number| *number > 4_000 || number % 3 > 0);
+    let expected: Vec<u64> = (1..=8_000).filter(|number| *number > 4_000 || number % 3 > 0).collect();
+    let received = client.drain_at_least("q", expected.len());
     assert!(received.iter().map(|message| message.number).eq(expected));
     // Most messages of the backlog were not delivered before the kill.
     let marked_count = received.iter().filter(|message| message.is_redelivered).count();

@@ -80,6 +80,12 @@ pub(super) fn write(
     storage.sync_names()
 }
 
+/// Removes the checkpoint before the last one, if the last one is sound. Returns false if no file is removed.
+pub(super) fn give_way(storage: &dyn StorageBackend, log: &LogId) -> bool {
+    let is_sound = matches!(read_file(storage, log, NAME), Ok(Some((_, Some(_)))));
+    is_sound && storage.open(FORMER).is_ok() && storage.remove(FORMER).is_ok()
+}
+
 /// Notes in the checkpoints that the log is in use again, where a full disk has no room for a new checkpoint. The flag and the checksum
 /// lie in one sector.
 ///

@@ -156,6 +156,11 @@ impl Files {
         }
     }
 
+    /// Returns true if there is a spare file, or one is being made.
+    pub fn has_reserve(&self) -> bool {
+        !self.spares.is_empty() || self.preparation.is_some()
+    }
+
     /// Gives a spare file up: the full disk has something else to take. Returns false if there is no spare file.
     pub fn give_way(&mut self) -> bool {
         let has_spare = !self.spares.is_empty();

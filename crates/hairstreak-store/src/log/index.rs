@@ -281,10 +281,10 @@ impl Index {
         self.extents_in(segment).map(|(id, extent)| (id, sequences(extent))).collect()
     }
 
-    /// Returns the bytes of sealed segments without live messages.
-    pub fn dead_size(&self, active: Option<u64>) -> u64 {
-        let sealed = self.segments.iter().filter(|(number, _)| Some(**number) != active);
-        sealed.filter(|(_, used)| used.live_count == 0).map(|(_, used)| used.size).sum()
+    /// Returns the sizes of sealed segments without live messages.
+    pub fn dead_sizes(&self, active: Option<u64>) -> impl Iterator<Item = u64> {
+        let sealed = self.segments.iter().filter(move |(number, _)| Some(**number) != active);
+        sealed.filter(|(_, used)| used.live_count == 0).map(|(_, used)| used.size)
     }
 
     fn extents_in(&self, segment: u64) -> impl Iterator<Item = (u64, &Extent)> {

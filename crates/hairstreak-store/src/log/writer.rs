@@ -82,6 +82,8 @@ pub(super) struct Writer {
     /// Segments that were given up before a group in them was synced.
     abandoned: Vec<u64>,
     synced_group: u64,
+    /// Last group in the index.
+    applied_group: u64,
     files: Files,
     /// Files of dead segments that the last checkpoint may still name.
     dead_files: Vec<u64>,
@@ -163,6 +165,7 @@ impl Writer {
             has_failed: false,
             abandoned: Vec::new(),
             synced_group,
+            applied_group: synced_group,
             files,
             dead_files: Vec::new(),
             compaction: None,
@@ -264,7 +267,14 @@ impl Writer {
             // One segment for all of them: the index has groups that are not synced, and a checkpoint between two segments would
             // make them last.
             let size = self.unsynced.iter().map(Group::size).sum();
-            self.open_segment(first.sequence, size)?;
+            let sequence = first.sequence;
+            let mut opened = self.open_segment(sequence, size);
+            // A checkpoint may have room, and sets the files of dead segments free.
+            if opened.as_ref().is_err_and(is_full) && self.can_free_files() {
+                self.checkpoint()?;
+                opened = self.open_segment(sequence, size);
+            }
+            opened?;
         }
         let kept = std::mem::take(&mut self.unsynced);
         let mut kept = kept.into_iter();
@@ -338,10 +348,20 @@ impl Writer {
         self.save_space();
         // An active segment from before the shortage is freed like the others.
         let active = self.active.as_ref().filter(|active| !self.is_short || !active.is_surplus);
-        let dead_size = self.index().dead_size(active.map(|active| active.number));
+        let index = self.index();
+        let dead: Vec<u64> = index.dead_sizes(active.map(|active| active.number)).collect();
+        let mut dead_size: u64 = dead.iter().sum();
+        let used = index.sizes().0 - dead_size;
+        drop(index);
+        if self.is_short && !self.files.has_reserve() {
+            // One of the files is kept back. A segment that is sealed for this file alone frees nothing: its messages would be
+            // copied to the file, and back, without an end.
+            dead_size -= dead.into_iter().filter(|size| *size <= used).max().unwrap_or(0);
+        }
         // A small segment that is sealed early would be sparse, and copied again.
         let dead_size_max = if self.is_short { self.sizes.first } else { DEAD_COUNT_MAX * self.sizes.last };
-        if dead_size <= dead_size_max {
+        // A checkpoint that has failed is made again.
+        if dead_size <= dead_size_max && self.dead_files.is_empty() {
             return Ok(());
         }
         // A copy that is not synced would be lost with the segment that it came from.
@@ -507,6 +527,7 @@ impl Writer {
         active.file.write_at(&slices, active.end)?;
         let (number, mut offset) = (active.number, active.end as u32 + GROUP_HEADER_SIZE as u32);
         active.end += group_size;
+        self.applied_group = group.sequence;
         let mut index = self.index();
         for batch in &group.batches {
             let mut rest = &batch.bytes[..];
@@ -593,8 +614,11 @@ impl Writer {
         self.dead_files.extend(dead_files);
         let write = || checkpoint::write(&*self.storage, &self.state.log, &head, &bytes);
         let mut written = write();
-        // On a full disk the checkpoint takes the room of a spare file. The files of dead segments follow as spare files.
-        while written.as_ref().is_err_and(is_full) && self.files.give_way() {
+        // On a full disk the checkpoint takes the room of a spare file, or of the checkpoint before the last one. The files of dead
+        // segments follow as spare files.
+        while written.as_ref().is_err_and(is_full)
+            && (self.files.give_way() || checkpoint::give_way(&*self.storage, &self.state.log))
+        {
             written = write();
         }
         written?;
@@ -603,6 +627,12 @@ impl Writer {
         }
         self.trim_files();
         Ok(())
+    }
+
+    /// Returns true if a checkpoint sets files free. The index may have no group that is not synced.
+    fn can_free_files(&self) -> bool {
+        let has_dead = !self.dead_files.is_empty() || self.index().dead_sizes(None).next().is_some();
+        has_dead && self.applied_group == self.synced_group
     }
 
     /// Keeps the file of a dead segment for a later one, or removes it.

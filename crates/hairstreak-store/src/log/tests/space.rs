@@ -1,6 +1,7 @@
 //! The space of the files: below twice the live bytes and six segments, whatever stays in the queues.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::{self, ErrorKind};
 use std::sync::{Arc, Mutex};
 
 use hairstreak_testkit::Rng;
@@ -18,6 +19,9 @@ const SIZES: SegmentSizes = SegmentSizes { first: 16 << 10, last: 128 << 10 };
 const COPIED_MIN: usize = 1 << 10;
 /// Bytes of a record beside its body and its properties, at most.
 const OVERHEAD: usize = 40;
+
+/// Bytes that a checkpoint needs in these tests, at most.
+const PAGE: usize = 4 << 10;
 
 /// A live message in some queues.
 struct Live {
@@ -37,6 +41,8 @@ struct Files {
     sequences: HashMap<u64, u64>,
     live_bytes: u64,
     message_count: u64,
+    /// Files are made ahead.
+    is_preparing: bool,
 }
 
 impl Files {
@@ -55,6 +61,7 @@ impl Files {
             sequences: HashMap::new(),
             live_bytes: 0,
             message_count: 0,
+            is_preparing: true,
         }
     }
 
@@ -138,12 +145,22 @@ impl Files {
         let batch = std::mem::take(&mut self.batch);
         let size_max =
             if self.writer.is_over_bound() { usize::MAX } else { COPIED_MIN.max(2 * batch.size()) };
-        self.writer.write(vec![batch]).unwrap();
-        self.writer.sync().unwrap();
-        self.writer.compact(size_max).unwrap();
-        self.writer.free_dead().unwrap();
-        if let Some(preparation) = self.writer.prepare() {
+        let written = self.writer.write(vec![batch]).and_then(|()| self.writer.sync());
+        self.recover(written);
+        let copied = self.writer.compact(size_max).and_then(|_| self.writer.free_dead());
+        self.recover(copied);
+        if self.is_preparing
+            && let Some(preparation) = self.writer.prepare()
+        {
             self.writer.end_preparation(preparation.run());
+        }
+    }
+
+    /// Goes on after a failure.
+    fn recover(&mut self, result: io::Result<()>) {
+        if let Err(error) = result {
+            assert_eq!(error.kind(), ErrorKind::StorageFull);
+            self.writer.restart().unwrap();
         }
     }
 
@@ -355,15 +372,90 @@ fn live_segments_are_not_copied_without_an_end() {
 
 #[test]
 fn on_a_disk_that_others_have_filled_acknowledgements_and_dead_letters_free_space() {
+    free_a_full_disk(true);
+}
+
+#[test]
+fn on_a_disk_that_others_have_filled_acknowledgements_free_space_without_a_file_that_is_kept_back() {
+    free_a_full_disk(false);
+}
+
+/// A log whose messages are all taken on a disk without free bytes, with no file that is kept back.
+fn full_disk_of_dead_segments() -> Files {
     let mut files = Files::new();
+    files.is_preparing = false;
+    for _ in 0..60 {
+        (0..10).for_each(|_| drop(files.publish(&[1], 500, 30, None)));
+        files.step();
+    }
+    set_free(&files, 0);
+    files.writer.space().set_limit(u64::MAX);
+    files.clear(1, false);
+    let batch = std::mem::take(&mut files.batch);
+    files.writer.write(vec![batch]).unwrap();
+    files
+}
+
+fn set_free(files: &Files, bytes: usize) {
+    let space = Some(files.storage.used_bytes() + bytes);
+    files.storage.set_faults(Faults { space, ..Faults::default() });
+    files.writer.space().look(&files.storage);
+}
+
+fn check_freed(files: Files, used_before: usize) {
+    let used = files.storage.used_bytes();
+    assert!(used < used_before / 2, "{used} of {used_before} bytes");
+    files.storage.set_faults(Faults::default());
+    files.writer.space().look(&files.storage);
+    files.finish();
+}
+
+#[test]
+fn on_a_full_disk_a_checkpoint_takes_the_room_of_the_one_before_the_last() {
+    let mut files = full_disk_of_dead_segments();
+    let used = files.storage.used_bytes();
+    files.writer.free_dead().unwrap();
+    check_freed(files, used);
+}
+
+#[test]
+fn a_checkpoint_that_a_full_disk_has_no_room_for_is_made_later() {
+    for is_idle in [true, false] {
+        let mut files = full_disk_of_dead_segments();
+        files.storage.lose_file("checkpoint.old");
+        set_free(&files, 0);
+        let used = files.storage.used_bytes();
+        files.writer.free_dead().unwrap_err();
+        files.writer.restart().unwrap();
+        if is_idle {
+            files.writer.free_dead().unwrap_err();
+            set_free(&files, PAGE);
+            files.writer.free_dead().unwrap();
+        } else {
+            files.publish(&[1], 500, 30, None);
+            let batch = std::mem::take(&mut files.batch);
+            files.writer.write(vec![batch]).unwrap_err();
+            files.writer.restart().unwrap_err();
+            set_free(&files, PAGE);
+            files.writer.restart().unwrap();
+        }
+        check_freed(files, used);
+    }
+}
+
+/// Takes messages on a disk without free bytes. `has_reserve`: the log has a file for the next segment.
+fn free_a_full_disk(has_reserve: bool) {
+    let mut files = Files::new();
+    files.is_preparing = has_reserve;
     let mut rng = Rng::with_seed(7);
     let mut live = Vec::new();
-    for _ in 0..120 {
+    while live.len() < 1_200 || !files.writer.has_room(100 << 10) {
         (0..10).for_each(|_| live.extend(files.publish(&[1], rng.usize(..900), 30, None)));
         files.step();
     }
     let fill = |files: &Files| {
-        let space = files.storage.used_bytes();
+        // The index has holes, and the checkpoint a page.
+        let space = files.storage.used_bytes() + if has_reserve { 0 } else { PAGE };
         files.storage.set_faults(Faults { space: Some(space), ..Faults::default() });
         files.writer.space().look(&files.storage);
         space
@@ -373,10 +465,10 @@ fn on_a_disk_that_others_have_filled_acknowledgements_and_dead_letters_free_spac
     files.writer.free_dead().unwrap();
     // Others take what the log gives back.
     let space = fill(&files).min(space);
-    while let Some(place) = live.pop() {
-        // Random ones, in small groups, and dead letters.
-        let other = rng.usize(..=live.len());
-        let place = if other < live.len() { std::mem::replace(&mut live[other], place) } else { place };
+    while !live.is_empty() {
+        // Random ones, in small groups, and dead letters. Without the file that is kept back all of them would have to fit the
+        // active segment before a segment is free.
+        let place = if has_reserve { live.swap_remove(rng.usize(..live.len())) } else { live.remove(0) };
         if rng.u8(..10) == 0 {
             files.publish(&[2], 30, 30, Some(place));
         } else {
