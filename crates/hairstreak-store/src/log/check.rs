@@ -217,8 +217,10 @@ impl Checker<'_> {
                 *finding.lost.entry(queue).or_default() += sequences.len() as u64;
             }
         }
-        for (name, size) in &log.files.unreadable {
-            self.found(name, Part::UnreadableFile, 0..*size);
+        for file in &log.files.unreadable {
+            let is_cut_off = file.is_begun && !log.recovered.has_lost_groups;
+            let part = if is_cut_off { Part::CutOff } else { Part::UnreadableFile };
+            self.found(&file.name, part, 0..file.size);
         }
         let failed = |source| LogError::Io { file: log.storage.path(""), source };
         let size_of = |name: &str| log.storage.open(name).and_then(|file| file.size()).map_err(failed);

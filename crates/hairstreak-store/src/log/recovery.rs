@@ -46,6 +46,8 @@ pub(super) struct Recovered {
     pub damages: Vec<Damage>,
     /// Messages in segments whose files are missing.
     pub missing_count: u64,
+    /// Groups that were synced are nowhere.
+    pub has_lost_groups: bool,
     /// Records that were synced may be lost, and leases with them.
     pub are_leases_lost: bool,
     /// The log was closed in order, or is new.
@@ -75,12 +77,6 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
         checkpoint::read(&*storage, &log).map_err(failed("checkpoint"))?;
     let FoundFiles { segments: files, unused, unreadable, next_file } =
         find_files(&*storage, &log, &head, &index)?;
-    let mut damages = Vec::new();
-    for (file, size) in unreadable {
-        // The file stays under another name.
-        storage.rename(&file, &format!("{file}{KEPT}")).map_err(failed(&file))?;
-        damages.push(Damage { file, offset: 0, size, was_synced: false });
-    }
     for name in unused {
         // The state of the file on the medium is unknown: it is not used again.
         storage.remove(&name).map_err(failed(&name))?;
@@ -94,13 +90,23 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
         unsynced: Vec::new(),
         damages: Vec::new(),
         doubt: None,
+        gap: None,
     };
     for file in files.iter().filter(|file| file.number >= head.next_segment) {
         reader.read(file, &log).map_err(failed(&file_name(file.file_number)))?;
     }
     reader.secure().map_err(failed(""))?;
-    let (last_group, found) = reader.finish();
-    damages.extend(found);
+    let has_lost_groups = reader.has_lost_groups();
+    let (last_group, mut damages) = reader.finish();
+    for UnreadableFile { name: file, size, is_begun } in unreadable {
+        if is_begun && !has_lost_groups {
+            storage.remove(&file).map_err(failed(&file))?;
+        } else {
+            // The file stays under another name.
+            storage.rename(&file, &format!("{file}{KEPT}")).map_err(failed(&file))?;
+            damages.push(Damage { file, offset: 0, size, was_synced: false });
+        }
+    }
     // Acknowledgements that only the lost checkpoint had are lost with it.
     damages.extend(damaged.into_iter().map(|name| Damage {
         file: name.to_owned(),
@@ -122,8 +128,9 @@ pub(super) fn recover(storage: Arc<dyn StorageBackend>, log: LogId) -> Result<Re
     let was_closed = head.is_closed && files.iter().all(|file| file.number < head.next_segment);
     // Damage from the first byte on is the loss of a file.
     let is_loss = |damage: &Damage| damage.was_synced || damage.offset == 0;
-    let are_leases_lost = missing_count > 0 || damages.iter().any(is_loss);
-    Ok(Recovered { state, damages, missing_count, are_leases_lost, was_closed: was_closed || is_new })
+    let are_leases_lost = missing_count > 0 || has_lost_groups || damages.iter().any(is_loss);
+    let was_closed = was_closed || is_new;
+    Ok(Recovered { state, damages, missing_count, has_lost_groups, are_leases_lost, was_closed })
 }
 
 /// The files of a log.
@@ -133,10 +140,20 @@ pub(super) struct FoundFiles {
     pub segments: Vec<SegmentFile>,
     /// Names of files without such a segment: dead segments, and files that were never finished.
     pub unused: Vec<String>,
-    /// Names and sizes of files in which nothing is sound.
-    pub unreadable: Vec<(String, u64)>,
+    /// Files in which nothing is sound.
+    pub unreadable: Vec<UnreadableFile>,
     /// Number of the next file.
     pub next_file: u64,
+}
+
+/// A file in which nothing is sound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct UnreadableFile {
+    pub name: String,
+    pub size: u64,
+    /// The sectors of both headers are zeros, as before the first group. The headers are synced with that group: the node died, or
+    /// the power was lost, before the file had anything that was promised.
+    pub is_begun: bool,
 }
 
 /// Finds the files of a log. Nothing is changed.
@@ -167,7 +184,9 @@ pub(super) fn find_files(
                 let known = index.segment_of(file_number);
                 let header = guess_header(&bytes, log, known, head.next_segment);
                 if header.is_none() && bytes.iter().any(|byte| *byte != 0) {
-                    unreadable.push((name, bytes.len() as u64));
+                    // Without a checkpoint the numbers that were tried may be wrong.
+                    let is_begun = *head != CheckpointHead::default() && has_no_header(&*file);
+                    unreadable.push(UnreadableFile { name, size: bytes.len() as u64, is_begun });
                     continue;
                 }
                 header
@@ -208,6 +227,12 @@ fn read_header(file: &dyn StorageFile, log: &LogId) -> io::Result<Result<Segment
     Ok(header)
 }
 
+/// Returns true if the sectors of both headers can be read, and are zeros.
+fn has_no_header(file: &dyn StorageFile) -> bool {
+    let mut blocks = [0; FIRST_GROUP as usize];
+    file.read_at(&mut blocks, 0).is_ok() && blocks.iter().all(|byte| *byte == 0)
+}
+
 /// Finds the number of a segment whose header is lost. `known`: the checkpoint has the number. Otherwise a group has to fit one
 /// of the numbers from `next` on.
 fn guess_header(bytes: &[u8], log: &LogId, known: Option<u64>, next: u64) -> Option<SegmentHeader> {
@@ -238,6 +263,8 @@ struct Reader<'a> {
     damages: Vec<(Damage, u64)>,
     /// There is a damaged group that no later group says was synced.
     doubt: Option<Doubt>,
+    /// The first group that is missing in front of another one.
+    gap: Option<u64>,
 }
 
 /// A group that may be in the page cache only.
@@ -345,6 +372,10 @@ impl Reader<'_> {
         }
         // The groups were written again after a failed sync, and so are their departures.
         self.doubt.take_if(|doubt| group.sequence <= doubt.group);
+        self.gap.take_if(|gap| group.sequence <= *gap);
+        if self.last_group + 1 < group.sequence {
+            self.gap.get_or_insert(self.last_group + 1);
+        }
         let missing = self.last_group.max(self.synced) + 1;
         let is_bad = missing < group.sequence || group.damaged_size > 0;
         let first_bad = missing.min(group.sequence);
@@ -373,6 +404,11 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Returns true if groups are missing that were synced, as a later group says.
+    fn has_lost_groups(&self) -> bool {
+        self.synced > self.last_group || self.gap.is_some_and(|gap| gap <= self.synced)
     }
 
     /// Returns the last group, and the damages.

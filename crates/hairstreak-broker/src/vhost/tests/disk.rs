@@ -1,6 +1,6 @@
 //! `Disk`: a message log and pages in memory, which serve the requests of a virtual host one by one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -12,6 +12,10 @@ pub(super) struct Disk {
     now: u64,
     messages: BTreeMap<(u64, u64), Kept>,
     requests: Vec<PageRequest>,
+    /// The last places with a lease, by the id of their queue.
+    leases: BTreeMap<u64, u64>,
+    /// Ids of queues whose deliveries went on without a lease.
+    late: BTreeSet<u64>,
 }
 
 struct Kept {
@@ -86,6 +90,7 @@ impl Bench {
     /// Takes the requests of the host, and serves one of them. `pick` returns a number below its argument. Returns false if there is
     /// none.
     pub(super) fn serve_one(&mut self, mut pick: impl FnMut(usize) -> usize) -> bool {
+        self.check_leases();
         let Bench { host, now, said } = self;
         said.disk.now = *now;
         host.log_changes().drain(..).for_each(|change| said.disk.apply(change));
@@ -98,7 +103,17 @@ impl Bench {
             PageRequest::Write { place, through, bytes, .. } => {
                 host.pages_written(place, (through, bytes), *now, said);
             }
-            PageRequest::Lease(lease) => host.lease_granted(lease, *now, said),
+            PageRequest::Lease(lease) => {
+                let queue = host.parts.queues.try_get(lease.queue);
+                if queue
+                    .is_some_and(|queue| queue.log_id() == lease.log_id && queue.ready.lease.has(u64::MAX))
+                {
+                    said.disk.late.insert(lease.log_id);
+                }
+                let leased = said.disk.leases.entry(lease.log_id).or_default();
+                *leased = lease.through.max(*leased);
+                host.lease_granted(lease, *now, said);
+            }
             PageRequest::Forget { page_id } => said.disk.remove(page_id, 0, u64::MAX),
             PageRequest::Read { place, log_id, from, through, has_unlogged, .. } => {
                 let ids = [log_id, if has_unlogged { place.page_id() } else { 0 }];
@@ -143,6 +158,26 @@ impl Bench {
         host.log_changes().drain(..).for_each(|change| said.disk.apply(change));
         let is_queue = |id| id != 0 && host.parts.queues.iter().any(|queue| queue.log_id() == id);
         said.disk.messages.keys().filter(|(id, _)| is_queue(*id)).count() as u64
+    }
+
+    /// Checks that the disk has a lease for each delivery of a logged message, unless deliveries have waited too long for one.
+    fn check_leases(&self) {
+        let Bench { host: VirtualHost { parts, .. }, said, .. } = self;
+        let delivered =
+            parts.channels.iter().flat_map(|channel| channel.unacked().iter().chain(channel.held()));
+        for unacked in delivered {
+            let queue = parts.queues.get(unacked.queue);
+            let id = queue.log_id();
+            let is_late = queue.ready.lease.has(u64::MAX) || said.disk.late.contains(&id);
+            if queue.has_logged(&unacked.entry) && !is_late {
+                let leased = said.disk.leases.get(&id).copied().unwrap_or(0);
+                let place = unacked.entry.sequence;
+                assert!(
+                    place <= leased,
+                    "place {place} of queue {id} is delivered, the lease ends at {leased}"
+                );
+            }
+        }
     }
 
     /// Tells the host that the disk has all leases that it asked for. Returns the places of the last messages of these leases.

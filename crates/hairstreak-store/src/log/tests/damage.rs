@@ -25,6 +25,25 @@ fn body(sequence: u64) -> Vec<u8> {
     sequence.to_le_bytes().repeat(1 + sequence as usize % 40)
 }
 
+/// A batch with a message of queue 0.
+fn message(sequence: u64, body: &[u8]) -> Batch {
+    let targets = [Target { queue: 0, sequence, ttl_ms: None }];
+    let mut batch = Batch::default();
+    batch.push(&Record::Message(MessageRecord {
+        targets: Targets::List(&targets),
+        is_persistent: true,
+        priority: 0,
+        time_ms: 0,
+        moved: None,
+        exchange: b"",
+        routing_key: b"",
+        properties: b"",
+        extensions: &[],
+        body,
+    }));
+    batch
+}
+
 /// A closed log with `COUNT` messages in each queue.
 fn log() -> SimulatedStorage {
     let storage = SimulatedStorage::new(0);
@@ -130,25 +149,9 @@ fn a_lost_acknowledgement_costs_a_redelivery() {
     let storage = SimulatedStorage::new(0);
     let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
     let mut writer = Writer::new(Arc::new(storage.clone()), recovered.state, SIZES);
-    let message = |sequence| {
-        let targets = [Target { queue: 0, sequence, ttl_ms: None }];
-        let mut batch = Batch::default();
-        batch.push(&Record::Message(MessageRecord {
-            targets: Targets::List(&targets),
-            is_persistent: true,
-            priority: 0,
-            time_ms: 0,
-            moved: None,
-            exchange: b"",
-            routing_key: b"",
-            properties: b"",
-            extensions: &[],
-            body: &body(sequence),
-        }));
-        batch
-    };
     let mut settled = Batch::default();
     settled.push(&Record::Settled(Runs::List(&[Run { queue: 0, first: 2, count: 1, body_size: 0 }])));
+    let message = |sequence| message(sequence, &body(sequence));
     for batch in [message(1), message(2), settled, message(3)] {
         writer.write(vec![batch]).unwrap();
         writer.sync().unwrap();
@@ -193,6 +196,75 @@ fn a_lost_file_is_told() {
     assert!(recovered.missing_count > 0);
     // The rest is there.
     assert!(check(&storage, COUNT as usize).0 < (COUNT * QUEUES) as usize);
+}
+
+/// Sets the headers of a segment and of its groups to zeros.
+fn tear(storage: &SimulatedStorage, name: &str) {
+    storage.rot(name, |bytes| {
+        for (place, block) in bytes.chunks_mut(512).enumerate() {
+            if place < 2 || block.starts_with(b"HGrp") {
+                block.fill(0);
+            }
+        }
+    });
+}
+
+/// Starts a log. Returns the number of damages, and whether the file is there, is set aside, or is gone.
+fn start(storage: &SimulatedStorage, name: &str) -> (usize, &'static str, bool) {
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let names = storage.names();
+    let has = |name: &str| names.iter().any(|other| other == name);
+    let state = match (has(name), has(&format!("{name}.damaged"))) {
+        (false, false) => "gone",
+        (false, true) => "set aside",
+        _ => "there",
+    };
+    (recovered.damages.len(), state, recovered.are_leases_lost)
+}
+
+#[test]
+fn the_torn_beginning_of_a_segment_is_no_damage_and_a_lost_segment_is() {
+    let storage = SimulatedStorage::new(0);
+    let open = || {
+        let opened = MessageLog::open_with(Arc::new(storage.clone()), LOG, |_| true, Box::new(|_| {}), SIZES);
+        drop(opened.unwrap());
+    };
+    open();
+    let recovered = recover(Arc::new(storage.clone()), LOG).unwrap();
+    let checkpoint = storage.contents()["checkpoint"].clone();
+    let mut writer = Writer::new(Arc::new(storage.clone()), recovered.state, SIZES);
+    let mut first_files = Vec::new();
+    let mut sequence = 0;
+    while first_files.len() < 3 {
+        sequence += 1;
+        writer.write(vec![message(sequence, &[7; 2_000])]).unwrap();
+        writer.sync().unwrap();
+        first_files = storage.names().into_iter().filter(|name| file_number(name).is_some()).collect();
+    }
+    first_files.sort();
+    // As after a kill: the last checkpoint is that of the start.
+    storage.rot("checkpoint", |bytes| bytes.clone_from(&checkpoint));
+    storage.lose_file("checkpoint.old");
+    let last = first_files.last().unwrap();
+    assert_eq!(start(&storage.copy(), last), (0, "there", false));
+
+    let torn = storage.copy();
+    tear(&torn, last);
+    assert_eq!(start(&torn.copy(), last), (0, "gone", false));
+    // The file was damaged later, or cannot be read.
+    let rotten = torn.copy();
+    rotten.rot(last, |bytes| bytes[3] = 1);
+    assert_eq!(start(&rotten, last), (1, "set aside", true));
+    let unreadable = torn.copy();
+    unreadable.break_sector(last, 512);
+    assert_eq!(start(&unreadable, last), (1, "set aside", true));
+    // The next segment says that the groups were synced.
+    let lost = storage.copy();
+    tear(&lost, &first_files[1]);
+    assert_eq!(start(&lost, &first_files[1]), (1, "set aside", true));
+    // Without a checkpoint, the number of the segment is not known.
+    torn.lose_file("checkpoint");
+    assert_eq!(start(&torn, last), (1, "set aside", true));
 }
 
 #[test]

@@ -236,8 +236,9 @@ impl World {
             }
         }
         self.storage.set_faults(Faults::default());
-        let Recovered { state, damages, missing_count, .. } =
+        let Recovered { state, damages, missing_count, has_lost_groups, .. } =
             recover(Arc::new(self.storage.clone()), LOG).unwrap();
+        assert!(!has_lost_groups, "groups are missing");
         assert!(!damages.iter().any(|damage| damage.was_synced), "{damages:?}");
         assert_eq!(missing_count, 0, "a segment is missing");
         self.index = Arc::clone(&state.index);
