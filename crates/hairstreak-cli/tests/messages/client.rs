@@ -112,23 +112,36 @@ impl Client {
         self.ask(&Method::BasicConsume(consume), "basic.consume-ok")
     }
 
-    /// Takes all messages of a queue until none comes for some time.
+    /// Takes all messages of a queue until the queue has none.
     pub fn drain(&mut self, queue: &str) -> Vec<Received> {
         self.drain_at_least(queue, 0)
     }
 
-    /// Takes all messages of a queue, which has at least `count`, until none comes for some time.
+    /// Takes all messages of a queue until the queue has none, and at least `count` have come.
     pub fn drain_at_least(&mut self, queue: &str, count: usize) -> Vec<Received> {
         self.consume(queue).unwrap();
-        let mut drained = Vec::new();
-        while let Some(message) = self.received(if drained.len() < count { PATIENCE } else { QUIET }).unwrap()
-        {
-            self.ack(message.delivery_tag, false);
-            drained.push(message);
+        let (mut drained, mut last) = (Vec::new(), Instant::now());
+        loop {
+            if let Some(message) = self.received(QUIET).unwrap() {
+                self.ack(message.delivery_tag, false);
+                drained.push(message);
+                last = Instant::now();
+            } else if drained.len() >= count && self.ready_count(queue) == 0 || last.elapsed() >= PATIENCE {
+                break;
+            }
         }
         // The answer comes behind the acknowledgements.
         self.set_prefetch(0);
         drained
+    }
+
+    /// The number of messages that wait in a queue.
+    fn ready_count(&mut self, queue: &str) -> u32 {
+        let declare = queue::Declare { queue: queue.as_bytes(), passive: true, ..queue::Declare::default() };
+        match self.connection.call(&Method::QueueDeclare(declare)).unwrap().method().unwrap() {
+            Method::QueueDeclareOk(declared) => declared.message_count,
+            other => panic!("{}", other.name()),
+        }
     }
 
     /// Acknowledges a delivery, and all before it if `multiple` is set.

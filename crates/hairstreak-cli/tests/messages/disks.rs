@@ -95,7 +95,7 @@ impl Publisher {
     }
 }
 
-/// Takes all messages of the queue.
+/// Takes all messages of the queue, among them those that are confirmed.
 fn drain(amqp: &str, taken: &mut BTreeSet<u64>) {
     let mut client = Client::connect(amqp).unwrap();
     taken.extend(client.drain(QUEUE).iter().map(|message| message.number));
