@@ -186,9 +186,11 @@ impl SealedSegments {
         }
     }
 
-    /// A segment that was read for any queue.
-    fn find(&self, number: u64) -> Option<&Segment> {
-        self.0.iter().find(|segment| segment.number == number)
+    /// The file of a segment, if the segment was read for any queue, and its footer.
+    fn find(&self, number: u64) -> Option<(&RecordReader, &Arc<Footer>)> {
+        // A footer may have been written since it was not found.
+        let mut found = self.0.iter().filter(|segment| segment.number == number);
+        found.find_map(|segment| Some((&segment.records, segment.footer.as_ref()?)))
     }
 }
 
@@ -220,7 +222,7 @@ impl Segment {
         let Some(file_number) = file else { return Ok(None) };
         let (seed, is_sealed) = (Seed::new(source.log, place.segment), place.offset.is_none());
         let (file, footer) = match sealed.find(place.segment).filter(|_| is_sealed) {
-            Some(known) => (known.records.file_handle(), known.footer.clone()),
+            Some((records, footer)) => (records.file_handle(), Some(Arc::clone(footer))),
             None => {
                 let file = match source.storage.open(&file_name(file_number)) {
                     Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -260,7 +262,7 @@ impl Segment {
     }
 
     /// Returns the offsets of the queue's messages from the records. Makes the footer again.
-    fn scan(&self, index: &Mutex<Index>) -> io::Result<Vec<(u64, u32)>> {
+    fn scan(&mut self, index: &Mutex<Index>) -> io::Result<Vec<(u64, u32)>> {
         let (file, seed) = (self.records.file(), self.records.seed());
         let bytes = read_whole(file)?;
         let mut offsets: BTreeMap<u64, BTreeMap<u64, u32>> = BTreeMap::new();
@@ -278,7 +280,7 @@ impl Segment {
         let index = index.lock().unwrap_or_else(PoisonError::into_inner);
         if index.file_of(self.number) == Some(self.file_number) {
             // The disk may be full. The next reader scans again.
-            let _ = Footer::write(file, seed, end, &offsets);
+            self.footer = Footer::write(file, seed, end, &offsets).ok().map(Arc::new);
         }
         drop(index);
         let found = offsets.into_iter().find(|(queue, _)| *queue == self.queue);
