@@ -287,12 +287,13 @@ impl Ready {
         Some(entry)
     }
 
-    /// Returns true if the first message belongs in memory: somebody wants it, it may expire, or messages with priorities wait for it.
+    /// Returns true if the first message belongs in memory: a client waits for the message, messages may expire, or the queue has
+    /// priorities.
     pub(crate) fn needs_front(&self) -> bool {
         self.is_front_wanted || self.may_expire || self.lists.len() > 1
     }
 
-    /// Notes that somebody wants the first message, which is on disk.
+    /// Notes that a client waits for the first message, which is on disk.
     pub(crate) fn want_front(&mut self) {
         self.is_front_wanted = true;
     }

@@ -62,7 +62,7 @@ pub enum PageRequest {
         through: u64,
         /// Not all of these messages are in the message log.
         has_unlogged: bool,
-        /// Somebody waits for the messages. Others stay on disk while memory is short.
+        /// A client waits for the messages. Other messages stay on disk while memory is short.
         is_wanted: bool,
         /// Bytes that are enough.
         bytes: u64,

@@ -23,7 +23,7 @@ use crate::steps::Steps;
 
 /// Bytes that are read at once, in pages.
 const READ_PAGES: u64 = 4;
-/// The least number of bytes that are read at once. The first read has no more: the queue may have no consumer.
+/// The least number of bytes of a read, and the size of the first read of a queue without consumers.
 const READ_BYTES_MIN: u64 = 4 << 10;
 
 /// The parts of a virtual host.
@@ -156,7 +156,7 @@ impl Parts {
         body_size
     }
 
-    /// Reads messages of a queue if few are left in front of those on disk, and somebody may want them. Joins the messages in memory
+    /// Reads messages of a queue if few are left in front of those on disk, and consumers may take them. Joins the messages in memory
     /// if none is on disk.
     #[cold]
     pub(super) fn follow_pages(&mut self, id: QueueId) {

@@ -112,7 +112,7 @@ mod tests {
 
     const LOGGED: Published = Published::Logged(Durability::Synced);
 
-    /// What the channel tells once the log has synced `synced` batches.
+    /// The answers of the channel once the log has synced `synced` batches.
     fn told(confirms: &mut Confirms, synced: u64) -> Vec<(&'static str, u64, bool)> {
         told_at(confirms, Reached { written: synced, synced })
     }

@@ -3,7 +3,7 @@
 //!
 //! While a group is synced, the next group gathers. Many publishers share a sync, and a single publisher waits for its own sync only.
 //! No confirm waits for a timer. Acknowledgements and returns need no sync: the log writes them with the next group, or a moment later.
-//! A group in which nobody waits for a sync is synced with a later group, and after a second at the latest.
+//! A lazy group has no batch that asks for a sync. The group is synced with a later group, and after a second at the latest.
 //!
 //! Behind each group, and while no batch waits, the thread copies messages out of segments that are mostly settled.
 
@@ -35,10 +35,10 @@ use crate::directory::DataDirectory;
 pub(super) const FOLDER: &str = "messages";
 /// Bytes that may wait without a sync.
 pub(super) const UNSYNCED_BYTES_MAX: usize = 8 << 20;
-/// Longest delay of the write of records that nobody waits for, and the bytes at which the log writes them at once.
+/// Longest delay before the log writes records that ask for no write, and the bytes at which the log writes them at once.
 const LAZY_TIME: Duration = Duration::from_millis(10);
 const LAZY_BYTES_MAX: usize = 256 << 10;
-/// Longest delay of the sync of a group in which nobody waits for a sync.
+/// Longest delay before the log syncs a lazy group.
 const LAZY_SYNC_TIME: Duration = Duration::from_secs(1);
 /// Bytes that are copied out of sparse segments behind each group, and for each byte of the group.
 const COPIED_BYTES_MIN: usize = 64 << 10;
@@ -430,7 +430,7 @@ impl MessageLog {
 
 impl Drop for MessageLog {
     fn drop(&mut self) {
-        // Whoever wants to know has closed the log before.
+        // A caller that needs the result has closed the log before.
         let _ = self.close();
     }
 }
@@ -529,7 +529,7 @@ struct WriterThread {
     /// Bytes of batches that are taken, and not synced.
     unsynced_bytes: usize,
     limit: GroupLimit,
-    /// Time of the sync of groups in which nobody waits for a sync.
+    /// Time of the sync of lazy groups.
     sync_at: Option<Instant>,
     /// Time from which on messages are copied: later than now after a failure.
     copies_from: Instant,
@@ -611,7 +611,7 @@ impl WriterThread {
         Ok(())
     }
 
-    /// Syncs groups in which nobody waits for a sync, if their time has come.
+    /// Syncs lazy groups if their time has come.
     fn sync_if_due(&mut self) -> io::Result<()> {
         if self.writer.is_synced() {
             self.sync_at = None;

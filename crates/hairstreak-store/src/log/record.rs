@@ -221,8 +221,8 @@ impl Batch {
         self.wants_sync = true;
     }
 
-    /// Cuts the batch behind the record that reaches `size_max`. Returns the rest, if there is one: the batch is then a part that
-    /// nobody waits for.
+    /// Cuts the batch behind the record that reaches `size_max`. Returns the rest, if there is one. The batch is a part then, and asks
+    /// for no write and no sync.
     pub(super) fn cut(&mut self, size_max: usize) -> Option<Batch> {
         let (mut end, mut count) = (0, 0);
         while end < self.bytes.len().min(size_max) {

@@ -65,7 +65,7 @@ fn an_old_directory_upgrades_after_a_death_at_any_step() {
         let Upgraded { old, middle, new, checkpoint } = make(&place);
         assert!(old.contains("version 1") && new.contains("holds messages\n") && middle.len() < new.len());
         let put = |name: &str, bytes: &[u8]| fs::write(place.join(name), bytes).unwrap();
-        // What the steps leave. Each changes what the one before has left.
+        // The files that each step of an upgrade leaves. A step changes the files of the step before.
         let steps: [&dyn Fn(); STEPS - 1] = [
             &|| put("node.new", &middle.as_bytes()[..middle.len() / 2]),
             &|| put("node.new", middle.as_bytes()),

@@ -133,7 +133,7 @@ fn go_on_visiting(parts: &mut Parts, bytes: u64) {
         None => pages.writing_bytes < WRITING_BYTES_MAX / 2,
         Some(_) if pages.writing_bytes == 0 => halve_pages(pages),
         Some(_) if paused.written_bytes < WRITING_BYTES_MAX => false,
-        // What was written has come back from elsewhere.
+        // Other messages have taken the room of those that were written.
         Some(before) if memory_bytes >= before => halve_pages(pages),
         Some(_) => {
             (paused.memory_bytes, paused.written_bytes) = (Some(memory_bytes), 0);

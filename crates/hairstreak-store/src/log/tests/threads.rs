@@ -49,13 +49,13 @@ fn message(queue: u64, sequence: u64, size: usize) -> Batch {
     batch
 }
 
-/// A batch that somebody waits for.
+/// A batch that asks for a sync.
 fn synced(mut batch: Batch) -> Batch {
     batch.want_sync();
     batch
 }
 
-/// A batch whose write somebody waits for.
+/// A batch that asks for a write.
 fn written(mut batch: Batch) -> Batch {
     batch.want_write();
     batch
@@ -320,7 +320,7 @@ fn a_batch_that_cannot_be_written_is_not_said_to_be_written() {
     assert_eq!(node.last().written, 2);
     storage.set_faults(Faults::default());
     until_written(&node, position);
-    // What was written before the failure stands in the fresh file.
+    // The groups before the failure stand in the fresh file.
     node.until_synced(position);
     assert_eq!(stored(&storage.medium_copy(), QUEUE), [1, 2, 3]);
 }

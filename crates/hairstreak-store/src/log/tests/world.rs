@@ -247,7 +247,7 @@ impl World {
         self.batch = Batch::default();
         self.check_and_take_over();
         if !loses_power && self.rng.bool() {
-            // What the start has found is on the medium.
+            // All groups that the start has found are on the medium.
             self.restart(true);
         }
     }
